@@ -59,7 +59,7 @@ class SolverInfo:
     licence: str
     limit: str
     remedy: str
-    through: str = ""
+    through: str
 
     @property
     def installed(self) -> bool:

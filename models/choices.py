@@ -44,7 +44,7 @@ def with_indicators(program: SolverProgram) -> SolverProgram:
     )
 
 
-def beyond_tolerance(solver: str, problem: Problem, program: Program, tolerance: float = INTEGRALITY) -> str | None:
+def beyond_tolerance(solver: str, problem: Problem, program: Program, tolerance: float) -> str | None:
     """Say which choice a solver could keep by leaving its binary unknown a little off 0, or None.
 
     Args:

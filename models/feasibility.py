@@ -55,7 +55,7 @@ class ContradictingSum:
         return list(dict.fromkeys(names))
 
 
-def contradicting_sum(program: Program, seconds: float = SECONDS) -> ContradictingSum | None:
+def contradicting_sum(program: Program, seconds: float) -> ContradictingSum | None:
     """Find a weighted sum of rows that contradicts itself, so that no point satisfies all of them, or None:
 
         v (matrix z - right) + mu (order z - order_right) > 0    in the whole box of the cells.
@@ -97,7 +97,7 @@ def contradicting_sum(program: Program, seconds: float = SECONDS) -> Contradicti
     return ContradictingSum(duals, order_duals, np.maximum(c, 0.0), np.maximum(-c, 0.0))
 
 
-def some_point(program: Program, seconds: float = SECONDS) -> np.ndarray:
+def some_point(program: Program, seconds: float) -> np.ndarray:
     """Find any z that satisfies the conditions; shape (cells,). Integers do exactly, real numbers within 1e-6.
 
     Raises:

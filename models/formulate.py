@@ -47,15 +47,8 @@ def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | N
     totals = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if problem.view is View.COUNTS:  # in the cumulative view totals are fixed cells
         totals[with_total] = -duals[n_rows : n_rows + len(with_total)]
-    n_rows += len(with_total)
-    sums = None
-    if problem.sums is not None:  # of sum - s = 0, where the Lagrangian's price is of s - sum
-        sums = -duals[n_rows : n_rows + len(problem.sums)]
-    if problem.conditions is None:
-        return Multipliers(of_levels(consistency, sizes), totals, sums=sums)
-    return Multipliers(
-        of_levels(consistency, sizes), totals, _stated_prices(problem.conditions, duals, order_duals), sums=sums
-    )
+    stated = None if problem.conditions is None else _stated_prices(problem.conditions, duals, order_duals)
+    return Multipliers(of_levels(consistency, sizes), totals, stated)
 
 
 def row_prices(problem: Problem, duals: np.ndarray, order_duals: np.ndarray) -> np.ndarray:

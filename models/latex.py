@@ -39,15 +39,7 @@ def _objective(problem: Problem) -> str:
     weight = own if (problem.weights != 1).any() else ""
     size = rf"|x_{{{cell}}} - y_{{{cell}}}|"
     distance = size if problem.norm == 1 else rf"(x_{{{cell}}} - y_{{{cell}}})^2"
-    return rf"\sum_{{r \in R}} {cells} {weight}{distance}" + _sums(problem)
-
-
-def _sums(problem: Problem) -> str:
-    """The measured sums, which are terms of the objective."""
-    if problem.sums is None:
-        return ""
-    inside = r"a_k \cdot x - y_k"
-    return rf" + \sum_k w_k ({inside})^2" if problem.norm == 2 else rf" + \sum_k w_k |{inside}|"
+    return rf"\sum_{{r \in R}} {cells} {weight}{distance}"
 
 
 def _conditions(problem: Problem) -> list[tuple[str, str]]:

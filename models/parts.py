@@ -24,7 +24,7 @@ class ProgramPart:
     order_rows: np.ndarray
 
 
-def parts(program: SolverProgram, apart: bool = True) -> Iterator[ProgramPart]:
+def parts(program: SolverProgram, apart: bool) -> Iterator[ProgramPart]:
     """Cut a program into its parts, in the order of their first unknowns; one part of everything if not `apart`.
 
     Rows that no unknown is in, such as those of fixed cells, are left out where they hold: some interfaces lose count.

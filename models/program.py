@@ -93,7 +93,7 @@ class Indicators:
     binary: np.ndarray
     matrix: sparse.csr_array
     right: np.ndarray
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...]
 
     def terms(self) -> list[tuple[int, list[int], list[float], float, str]]:
         """List the binary, columns, coefficients, right-hand side and name of every row."""
@@ -246,7 +246,7 @@ def scaled(program: SolverProgram) -> tuple[SolverProgram, Units]:
     )
 
 
-def in_cells(program: Program, start: np.ndarray | None = None) -> SolverProgram:
+def in_cells(program: Program, start: np.ndarray | None) -> SolverProgram:
     """Hand a program over in its cells: rows and bounds, without costs of deviations.
 
     Args:

@@ -9,7 +9,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
-from pgsr.models.feasibility import some_point
+from pgsr.models.feasibility import SECONDS, some_point
 from pgsr.models.program import Program
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
@@ -78,7 +78,7 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
     assert problem.conditions is not None, "only asked where conditions are stated"
     choosing = problem.conditions.choices is not None
     if choosing or not (np.isfinite(low) & np.isfinite(high)).all():
-        z = (_point_near(problem, program) if choosing else some_point(program))[: y.size]
+        z = (_point_near(problem, program) if choosing else some_point(program, SECONDS))[: y.size]
         most = _objective(problem, y + z) / np.maximum(w, 1)
         far = np.ceil(1.001 * most ** (1 / problem.norm)) + 1  # the point is one within 1e-6 only
         everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * problem.hierarchy.n_regions
@@ -105,7 +105,7 @@ def _point_near(problem: Problem, program: Program) -> np.ndarray:
             low = np.maximum(near.lower, np.append(box[0] - y, -rest))
             high = np.minimum(near.upper, np.append(box[1] - y, rest))
             try:
-                return some_point(replace(near, lower=low, upper=high))
+                return some_point(replace(near, lower=low, upper=high), SECONDS)
             except Stopped:
                 if whole:
                     raise
@@ -119,11 +119,6 @@ def reach_of_added(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.added`)."""
     low, high = cells
-    if problem.sums is not None:
-        plus, minus = problem.sums.matrix.maximum(0), problem.sums.matrix.minimum(0)
-        here = problem.sums.off(program.origin[: program.n_cells])
-        of_sums = plus @ low + minus @ high + here, plus @ high + minus @ low + here
-        low, high = np.concatenate([low, of_sums[0]]), np.concatenate([high, of_sums[1]])
     n_choosing = program.n - len(low)
     return np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))
 

@@ -44,7 +44,7 @@ def _without_far_bounds(program: SolverProgram) -> SolverProgram:
     return replace(program, lower=lower, upper=np.where(program.upper > far, np.inf, program.upper))
 
 
-def by_clarabel(program: SolverProgram, near: float, time_limit: float | None, refined: bool = True) -> SolverAnswer:
+def by_clarabel(program: SolverProgram, near: float, time_limit: float | None, refined: bool) -> SolverAnswer:
     """Solve a continuous program by Clarabel's own interface, to a relative tolerance.
 
     Unrefined, its linear systems are solved once each, which takes 0.6 times as long and serves where `near` is coarse.

@@ -29,8 +29,6 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
         raise MethodError("warm_start has values that are not finite; give a result of solve, or None")
     x = nearest(x) if program.integer else x
     z = x - program.origin[: program.n_cells]
-    if problem.sums is not None:
-        z = np.concatenate([z, problem.sums.matrix @ x - problem.sums.values])
     if problem.conditions is not None and problem.conditions.choices is not None:
         z = np.concatenate([z, _chosen(problem.conditions.choices, x)])
     return z.astype(float)

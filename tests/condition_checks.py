@@ -116,11 +116,7 @@ def best_integer(problem: Problem, points: np.ndarray) -> int | None:
     """The smallest objective over points, None if there are none."""
     if not len(points):
         return None
-    off, weights = [points.reshape(len(points), -1) - problem.cells], [problem.cell_weights]
-    if problem.sums is not None:
-        off.append(points.reshape(len(points), -1) @ problem.sums.matrix.toarray().T - problem.sums.values)
-        weights.append(problem.sums.weights)
-    losses = np.abs(np.concatenate(off, axis=1)) ** problem.norm * np.concatenate(weights)
+    losses = np.abs(points.reshape(len(points), -1) - problem.cells) ** problem.norm * problem.cell_weights
     return int(losses.sum(axis=1).min())
 
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from condition_checks import KINDS, best_integer, best_real, feasible_points, random_problems
-from instances import scale
+from instances import random_tree, scale
 from test_conditions_choices import chosen, within
 
 from pgsr import Hierarchy, Problem, Status, View, certify, reconcile
@@ -15,6 +15,7 @@ from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import best_first
+from pgsr.algorithms.choice_tree.sums import parts_of
 from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.errors import MethodError
 from pgsr.methods.gate import NO_LIMIT
@@ -36,6 +37,15 @@ def by_alternatives(problem, choices, solve=None):
         if result.status is Status.OPTIMAL:
             found.append(result.certificate.objective)
     return min(found, default=None)
+
+
+def test_parts_add_up_to_the_cells_of_all_regions():
+    rng = np.random.default_rng(34)
+    for _ in range(20):
+        tree = random_tree(rng, max_regions=12)
+        x = rng.integers(0, 9, (tree.n_regions - tree.n_inner, 3))
+        problem = Problem.of(np.zeros((tree.n_regions, 3), int), tree)
+        assert (parts_of(problem) @ x.ravel() == tree.sum_up(x).ravel()).all()
 
 
 def stated_with(problem, choices):
@@ -152,13 +162,11 @@ def test_totals_of_regions_and_public_totals():
         assert result.certificate.objective == best_integer(stated, kept)
 
 
-def test_weights_of_cells_and_measured_sums():
+def test_weights_of_cells():
     rng = np.random.default_rng(34)
     for problem, _ in random_problems(rng, (View.COUNTS, 2, None, True), scale(10, 100)):
         last = problem.hierarchy.n_levels - 1
-        weighed = replace(problem, weights=rng.integers(1, 4, problem.target.shape))
-        noisy = rng.integers(0, 5, problem.hierarchy.n_regions - problem.hierarchy.n_inner)
-        stated = weighed.also_measured(total(level=last), noisy, 3)
+        stated = replace(problem, weights=rng.integers(1, 4, problem.target.shape))
         stated = stated.where(cells(level=last) <= 4, zero_or_at_least(cells(level=last), 2))
         points = feasible_points(problem, 4)
         leaves = points[:, problem.hierarchy.leaves]

@@ -51,7 +51,7 @@ def test_every_logarithmic_axis_has_several_labels(name):
 
 @pytest.mark.parametrize(("low", "high"), [(1, 1), (3, 4), (0.9, 1.1), (1, 12), (7, 90), (1e-5, 1e9), (2e5, 3e5)])
 def test_three_to_seven_labels_on_any_range(low, high):
-    places = log_places(low, high)
+    places = log_places(low, high, 7)
     assert 3 <= len(places) <= 7
     assert places == sorted(places)
     digits = {f"{place:e}"[0] for place in places}

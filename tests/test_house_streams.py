@@ -46,6 +46,7 @@ from pgsr.synthesis import (
 from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
+from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.transcript import RhoLedger
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
@@ -272,7 +273,9 @@ def test_a_curator_asks_once_per_operation() -> None:
     """A measurement that is refused, or a ledger that is exhausted, asks for nothing."""
     marginal = Marginal(Level.INDIVIDUAL, (), (0,))
     workload, source = Workload(ALIKE, (marginal,)), Counting()
-    curator = Curator(couples(ALIKE), workload, AdaptiveBudget(1, "1e-6", rounds=1), source)
+    settings = {"neighbours": Neighbours.REPLACE, "n_persons": None, "ledger": None, "name": "population"}
+    budget = AdaptiveBudget(1, "1e-6", rounds=1)
+    curator = Curator(couples(ALIKE), workload, budget, source, noise=NoiseScale.COMMON, **settings)
     curator.measure(curator.select(np.zeros(workload.n_queries)))
     asked = list(source.asked)
     assert len(asked) == len(set(asked)) == 2

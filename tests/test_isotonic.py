@@ -230,7 +230,7 @@ def test_bounds_of_cells_equal_brute_force():
         if not len(inside):
             infeasible += 1
             with pytest.raises(ProblemError, match="no non-decreasing vector keeps both"):
-                isotonic_within(y, lower, upper)
+                isotonic_within(y, lower, upper, 2, Optimum.SMALLEST)
             continue
         for norm in (1, 2):
             costs = (np.abs(inside - y) ** norm).sum(axis=1)
@@ -239,7 +239,7 @@ def test_bounds_of_cells_equal_brute_force():
                 x = isotonic_within(y, lower, upper, norm, optimum)
                 assert (best == x).all(axis=1).any()
             if norm == 1:
-                assert isotonic_within(y, lower, upper, 1).tolist() == best.min(axis=0).tolist()
+                assert isotonic_within(y, lower, upper, 1, Optimum.SMALLEST).tolist() == best.min(axis=0).tolist()
                 assert isotonic_within(y, lower, upper, 1, Optimum.LARGEST).tolist() == best.max(axis=0).tolist()
             for x, cost in zip(inside, costs, strict=True):
                 assert isotonic_is_optimal(x, y, None, None, norm, (lower, upper)) == (cost == costs.min())
@@ -248,8 +248,10 @@ def test_bounds_of_cells_equal_brute_force():
 
 def test_bounds_far_beyond_the_values_are_none():
     y, none = np.array([5, 3, 9, -4]), np.full(4, 2**62)
-    assert isotonic_within(y, -none, none).tolist() == isotonic_l2(y[None], [-99], [99])[0].tolist()
-    assert isotonic_within(y, -none, none, 1).tolist() == isotonic_l1(y, -99, 99).tolist()
+    assert (
+        isotonic_within(y, -none, none, 2, Optimum.SMALLEST).tolist() == isotonic_l2(y[None], [-99], [99])[0].tolist()
+    )
+    assert isotonic_within(y, -none, none, 1, Optimum.SMALLEST).tolist() == isotonic_l1(y, -99, 99).tolist()
 
 
 def test_method_takes_bounds_of_cumulative_cells():

@@ -55,7 +55,7 @@ def test_no_turn_raises_the_dual(share):
             values.append(dual(network, price, share))
         assert (np.diff(values) < 1e-6).all()
         if share == 1.0:
-            best = dual(network, relaxed_prices(network), share)
+            best = dual(network, relaxed_prices(network, None, 1e-6), share)
             assert best - 1e-6 <= values[-1] < best + 0.02 * (values[0] - best)
 
 
@@ -94,7 +94,7 @@ def test_prices_for_integers_are_nearer_to_the_best_ones():
     """In the dual of the integer problem, which is that of a share near 0, and least at the prices that prove."""
     for seed in range(6):
         network = network_of(random_problem(seed, (3, 3, 3), (20, 20, 20, 3), "leaves", spread_of_y=1))
-        real = relaxed_prices(network)
+        real = relaxed_prices(network, None, 1e-6)
         best = dual(network, cheapest_flow(network).price.astype(float), 1e-9)
         tried = real, nearly_whole(network, real)
         above = [dual(network, np.rint(price), 1e-9) - best for price in tried]

@@ -121,7 +121,7 @@ def test_relaxed_prices_balance_every_vertex(balanced):
     """By the definition: at these prices arcs carry max(lower, y + d / 2w), and nothing is left over."""
     for seed in range(12):
         network = network_of(random_problem(seed, (3, 4, 2), (30, 9, 9, 2), KINDS[seed % 4]))
-        excess = excess_at(network, relaxed_prices(network, tolerance=1e-8, balanced=balanced))
+        excess = excess_at(network, relaxed_prices(network, None, 1e-8, balanced=balanced))
         assert np.abs(excess[1:]).max() < 1e-8
 
 
@@ -208,19 +208,22 @@ def test_steps_do_not_grow_with_the_network(monkeypatch):
     for children in ((2, 2, 3), (4, 4, 4), (6, 6, 6)):
         network = network_of(random_problem(5, children, (40, 40, 40, 5), "leaves", spread_of_y=9))
         steps.clear()
-        relaxed_prices(network)
+        relaxed_prices(network, None, 1e-6)
         assert len(steps) >= 3
         assert max(steps) <= 5
     alone = replace(network, aggregate=np.arange(network.n_vertices, dtype=np.int32))
     steps.clear()
-    relaxed_prices(alone)
+    relaxed_prices(alone, None, 1e-6)
     assert max(steps) > 10
 
 
 def test_prices_of_tied_vertices_do_not_run_away():
     """Two units have to leave vertex 2, which no arc leaves, so that no prices balance it."""
     network = FlowNetwork.of([1, 0, 0], [0, 1, 2], [4, 9, 3], [1, 1, 1], [False] * 3, 3, [0, 0, 2])
-    exact, tied = relaxed_prices(network), relaxed_prices(network, patience=3, least_tie=MOST_TIE)
+    exact, tied = (
+        relaxed_prices(network, None, 1e-6),
+        relaxed_prices(network, None, 1e-6, patience=3, least_tie=MOST_TIE),
+    )
     assert np.abs(exact).max() > 1e6
     assert np.abs(tied).max() < 1e4
 

@@ -39,7 +39,6 @@ PROBLEMS = {
     "M_H^r, bounds": M_H.where(cells(GA, size=1) <= 20, cells(US, size=0) >= 2),
     "M_H^r, by level": Problem.of(BY_LEVEL, TREE, groups=61, label="M_H"),
     "M_H^r, regions, by level": Problem.of(BY_LEVEL, TREE, groups=GROUPS, label="M_H"),
-    "M_H^r, sums": M_H.also_measured(total(level=1), [33, 29], weights=2),
     "mean consistency": replace(Problem.of(COUNTS, TREE, label="mean consistency"), nonnegative=False),
     "M_c^r": M_C,
     "M_c^r, regions": Problem.of(SUMS, TREE, View.CUMULATIVE, groups=GROUPS, label="M_c"),

@@ -186,7 +186,7 @@ def test_programs_fall_apart_into_regions_and_come_together():
     problem = Problem.naive(naive_measurement(tree))
     program = formulate(problem)
     handed = window(program, None).columns(False, None)
-    ends = [(part.program.n, part.program.m) for part in parts(handed)]
+    ends = [(part.program.n, part.program.m) for part in parts(handed, apart=True)]
     assert sum(n for n, _ in ends) == handed.n
     assert [m for _, m in ends] == [1, 1, 1]
     assert len(list(parts(window(formulate(Problem.m_h(naive_measurement(tree))), None).columns(False, None)))) == 1

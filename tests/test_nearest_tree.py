@@ -95,4 +95,4 @@ def test_refuses_what_has_no_answer():
     with pytest.raises(PgsrError, match="total of 0 or more"):
         nearest_integers(tree, np.ones((3, 1), int), np.ones(3, int), -1)
     with pytest.raises(TooLargeError, match=r"2\^50"):
-        nearest_integers(tree, np.full((3, 1), 2**51), np.ones(3, int))
+        nearest_integers(tree, np.full((3, 1), 2**51), np.ones(3, int), None)

@@ -7,10 +7,23 @@ from instances import random_tree, scale
 
 from pgsr import Hierarchy
 from pgsr.engines.nearest_tree import bounded_kernel, nearest_integers
-from pgsr.engines.nearest_tree.bounded_trees import BoundedTrees
+from pgsr.engines.nearest_tree.bounded_trees import BoundedTrees, MixedTrees
 from pgsr.engines.nearest_tree.bounds import NO_BOUND, CellBounds
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
+from pgsr.engines.nearest_tree.integers import SLACK, widening
 from pgsr.errors import ProblemError, TooLargeError
+
+
+def nearest_within(tree, y, w, total, lower, upper):
+    """The nearest integers within bounds, proved by the exchange test: what `TreeProjection` does of one problem."""
+    intervals = CellBounds.of(tree, lower, upper)
+    reason = intervals.contradiction(tree, y.shape[1], total, lower, upper)
+    if reason is not None:
+        raise ProblemError(reason)
+    trees = MixedTrees.of(tree, y, w, intervals)
+    _, below = trees.optimal_prices(total, SLACK)
+    found = (x for x in widening(trees, below, total) if x is not None)
+    return next(x for x in found if passes_exchange_test(tree, w, x, y, total is not None, lower, upper))
 
 
 def test_equals_brute_force_without_total():
@@ -22,7 +35,7 @@ def test_equals_brute_force_without_total():
         lower, upper = random_bounds(rng, y.shape)
         inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]
         if len(inside) and inside[:, 0].sum(axis=1).min() <= 2:
-            x = nearest_integers(tree, y, w, None, lower, upper)
+            x = nearest_within(tree, y, w, None, lower, upper)
             assert cost(x, y, w) <= cost(inside, y, w).min()
             assert ((x >= lower) & (x <= upper)).all()
             assert (tree.sum_up(x[tree.leaves]) == x).all()
@@ -104,9 +117,9 @@ def test_sizes_without_bounds_are_solved_as_ever():
     tree = random_tree(rng, 60, 4)
     y, w = rng.integers(-9, 30, (tree.n_regions, 40)), rng.integers(1, 4, tree.n_regions)
     lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
-    assert (nearest_integers(tree, y, w, 500, lower, upper) == nearest_integers(tree, y, w, 500)).all()
+    assert (nearest_within(tree, y, w, 500, lower, upper) == nearest_integers(tree, y, w, 500)).all()
     upper[5, 7] = 1
-    with_bound, without = nearest_integers(tree, y, w, None, lower, upper), nearest_integers(tree, y, w)
+    with_bound, without = nearest_within(tree, y, w, None, lower, upper), nearest_integers(tree, y, w, None)
     assert (np.delete(with_bound, 7, axis=1) == np.delete(without, 7, axis=1)).all()
     assert with_bound[5, 7] <= 1
 
@@ -124,7 +137,7 @@ def test_medium_trees_with_all_kinds_of_bounds_are_proved(largest):
         lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
         lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
         total = int(hidden[0].sum())
-        x = nearest_integers(tree, y, np.ones(tree.n_regions, int), total, lower, upper)
+        x = nearest_within(tree, y, np.ones(tree.n_regions, int), total, lower, upper)
         assert ((x >= lower) & (x <= upper)).all()
         assert x[0].sum() == total
 
@@ -143,9 +156,9 @@ def test_sentences_name_region_and_size():
         for region, size, low, high in cells:
             lower[region, size], upper[region, size] = low, high
         with pytest.raises(ProblemError, match=sentence):
-            nearest_integers(tree, y, w, total, lower, upper)
+            nearest_within(tree, y, w, total, lower, upper)
     with pytest.raises(TooLargeError, match=r"2\^60"):
-        nearest_integers(tree, y, w, None, np.full((3, 2), 2**60), np.full((3, 2), NO_BOUND))
+        nearest_within(tree, y, w, None, np.full((3, 2), 2**60), np.full((3, 2), NO_BOUND))
 
 
 def test_lower_bounds_as_large_as_no_count_may_be_are_refused():
@@ -153,10 +166,10 @@ def test_lower_bounds_as_large_as_no_count_may_be_are_refused():
     tree, y = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[1, 2, 3], [1, 1, 1], [0, 1, 2]])
     lower, upper = np.zeros(y.shape, int), np.full(y.shape, NO_BOUND)
     lower[1, 1] = 2**48
-    x = nearest_integers(tree, y, np.ones(3, int), None, lower, upper)
+    x = nearest_within(tree, y, np.ones(3, int), None, lower, upper)
     assert x[:, 1].tolist() == [2**48, 2**48, 0]
     with pytest.raises(TooLargeError, match=r"lower bounds .* exceed 2\^50"):
-        nearest_integers(tree, y, np.array([1, 2**14, 2**14]), None, lower, upper)
+        nearest_within(tree, y, np.array([1, 2**14, 2**14]), None, lower, upper)
 
 
 def cost(x, y, w):

@@ -196,12 +196,13 @@ def test_what_is_not_known_yet_is_refused_in_a_sentence():
         assert method.supports(problem).startswith("this method takes one largest size for all levels")
         assert method.solve(problem).status is Status.UNSUPPORTED
     assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
-    for stated in (problem.where, lambda condition: problem.also_measured(cells(size=0), 0)):
-        with pytest.raises(ProblemError, match="conditions are of cells, which problems with sizes of their own"):
-            stated(cells(size=0) == 0)
+    with pytest.raises(ProblemError, match="conditions are of cells, which problems with sizes of their own"):
+        problem.where(cells(size=0) == 0)
     for cumulative in ({"view": View.CUMULATIVE}, {"view": View.CUMULATIVE, "norm": 1}):
         with pytest.raises(ProblemError, match="where all levels have the same largest size"):
             Problem.of(tables, TREE, groups=5, **cumulative)
+    with pytest.raises(ProblemError, match="weights have one number per cell, which problems with sizes of their own"):
+        replace(problem, weights=np.ones((3, 3), int))
     with pytest.raises(ProblemError, match="read its tables, one per level"):
         _ = problem.target
     with pytest.raises(ProblemError, match="a region has weight 0"):

@@ -33,17 +33,13 @@ CONTINUOUS = [one for one in SMALL if not one.integer or "-l1" in one.family]
 def wide_problems():
     """What beyond cells and totals a file holds, in every norm."""
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
-    other = Hierarchy.from_paths([("US", "east", "GA"), ("US", "west", "MI")])
     noisy = np.array([[1, 9, 4, 2], [0, 5, 3, 1], [-1, 4, 1, 2]])
     plain = Problem.of(noisy, tree, groups=15, label="M_H")
-    leaves = {("US", "east", "GA"): ("US", "GA"), ("US", "west", "MI"): ("US", "MI")}
-    joined = plain.joined(Problem.of(np.repeat(noisy, [1, 2, 2], axis=0) + 1, other), leaves)
     chosen = plain.where(
         zero_or_at_least(cells(level=1), 2), either(total(("US", "GA")) == 7, groups(level=0, size=3) >= 4)
     )
     for norm in (2, 1):
         yield f"norm {norm}", replace(plain, norm=norm)
-        yield f"sums, norm {norm}", replace(joined, norm=norm)
         yield f"choices, norm {norm}", replace(chosen, norm=norm)
     yield "a negative maximum", plain.where(cells(("US", "GA"), size=0) <= -1)
     row = sparse.csr_array(np.eye(1, 12, 4, dtype=int))

@@ -315,12 +315,6 @@ BASE = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]}
         ({}, {"noise": "laplace", "scale": 1, "where": total(("US",)) >= 3}, ProblemError, "where= states conditions"),
         ({}, {"noise": "laplace", "scale": 1, "totals": 3}, ProblemError, "totals= ties sizes together"),
         ({}, {"noise": "laplace", "scale": 1, "integer": False}, ProblemError, "asks for real numbers"),
-        (
-            {},
-            {"noise": "laplace", "scale": 1, "also": [(BASE, ["nation", "state"])]},
-            ProblemError,
-            "further hierarchies",
-        ),
         ({}, {"noise": "laplace", "scale": 1, "draws": 0}, ArgumentError, "draws=0; give a whole number from 1 on"),
         (
             {"n": [9, 7.5, 1]},
@@ -342,10 +336,3 @@ BASE = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]}
 def test_what_has_no_law_is_refused(columns, options, error, sentence):
     with pytest.raises(error, match=sentence):
         _ = reconcile({**BASE, **columns}, ["nation", "state"], "n", **options).table
-
-
-def test_sizes_with_totals_are_refused():
-    rows = [("US", None, 1, 5), ("US", None, None, 9), ("US", "GA", 1, 4), ("US", "GA", 2, 4)]
-    frame = pd.DataFrame(rows, columns=["nation", "state", "size", "n"])
-    with pytest.raises(ProblemError, match="rows without a size measure totals"):
-        reconcile(frame, ["nation", "state"], "n", size="size", noise="laplace", scale=1.0)

@@ -28,12 +28,18 @@ from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 pytestmark = pytest.mark.usefixtures("precise")
 
 
+def curator_of(truth: Population, workload: Workload, budget: AdaptiveBudget, source: Any, **options: Any) -> Curator:
+    """A curator whose settings are those of `fit` where nothing else is asked for."""
+    usual = {"neighbours": Neighbours.REPLACE, "n_persons": None, "ledger": None, "name": "population"}
+    return Curator(truth, workload, budget, source, **(usual | options))
+
+
 def scores_of(
     truth: Population, estimates: np.ndarray, monkeypatch: Any, **options: Any
 ) -> tuple[np.ndarray, Fraction]:
     caught: list[tuple[np.ndarray, Fraction]] = []
     monkeypatch.setattr(curator, "exponential_mechanism", lambda scores, rate, _: caught.append((scores, rate)) or 0)
-    Curator(truth, WORKLOAD, BUDGET, Seeded(1), **options).select(estimates)
+    curator_of(truth, WORKLOAD, BUDGET, Seeded(1), **options).select(estimates)
     return caught[0]
 
 
@@ -45,7 +51,7 @@ def variance_of(truth: Population, query: int, monkeypatch: Any, **options: Any)
         return exact
 
     monkeypatch.setattr(curator, "with_noise", noted)
-    Curator(truth, WORKLOAD, BUDGET, Seeded(1), **options).measure(query)
+    curator_of(truth, WORKLOAD, BUDGET, Seeded(1), **options).measure(query)
     return caught[0]
 
 
@@ -115,7 +121,7 @@ def test_a_measurement_is_the_count_plus_its_noise() -> None:
         variance = (of * delta) ** 2 / ((1 - Fraction(2, 3)) ** 2 * BUDGET.eps0_squared)
         identity = StreamId("population", "measurement", 0, (WORKLOAD.describe(query),))
         [noisy] = with_noise(own[[query]], DiscreteGaussian(variance), source.stream(identity))
-        measured = Curator(truth, WORKLOAD, BUDGET, source).measure(query)
+        measured = curator_of(truth, WORKLOAD, BUDGET, source).measure(query)
         assert measured == MeasuredQuery(query, min(max(noisy / of, 0.0), 1.0))
         clipped += not 0 <= noisy <= of
     assert clipped
@@ -124,7 +130,7 @@ def test_a_measurement_is_the_count_plus_its_noise() -> None:
 def test_noise_too_wide_is_refused_before_any_charge() -> None:
     ledger = RhoLedger(1)
     with pytest.raises(BudgetError, match="raise epsilon"):
-        Curator(population(), WORKLOAD, AdaptiveBudget("1e-6", "1e-9", rounds=3), Untouchable(), ledger=ledger)
+        curator_of(population(), WORKLOAD, AdaptiveBudget("1e-6", "1e-9", rounds=3), Untouchable(), ledger=ledger)
     assert not ledger.spent
     with pytest.raises(BudgetError, match="not positive"):
         noise_of(Fraction(0))
@@ -132,7 +138,7 @@ def test_noise_too_wide_is_refused_before_any_charge() -> None:
 
 def test_every_query_is_selected_once() -> None:
     few = Workload(DOMAIN, WORKLOAD.marginals[:2])
-    one = Curator(population(), few, AdaptiveBudget(1, "1e-6", few.n_queries), Seeded(2))
+    one = curator_of(population(), few, AdaptiveBudget(1, "1e-6", few.n_queries), Seeded(2))
     found = []
     for _ in range(few.n_queries):
         found.append(one.select(np.zeros(few.n_queries)))
@@ -149,10 +155,10 @@ def test_selection_finds_the_worst_query_when_it_can_afford_to() -> None:
     estimates = answers(truth, WORKLOAD)
     estimates[17] += 0.5
     for replicate in range(10):
-        rich = Curator(truth, WORKLOAD, AdaptiveBudget(200, "1e-6", 1), Seeded("rich", replicate))
+        rich = curator_of(truth, WORKLOAD, AdaptiveBudget(200, "1e-6", 1), Seeded("rich", replicate))
         assert rich.select(estimates) == 17
     poor = {
-        Curator(truth, WORKLOAD, AdaptiveBudget("0.001", "1e-6", 1), Seeded("poor", r)).select(estimates)
+        curator_of(truth, WORKLOAD, AdaptiveBudget("0.001", "1e-6", 1), Seeded("poor", r)).select(estimates)
         for r in range(30)
     }
     assert len(poor) > 10
@@ -172,7 +178,7 @@ def test_charged_before_drawn() -> None:
 
 
 def test_an_exhausted_ledger_draws_nothing() -> None:
-    one = Curator(population(), WORKLOAD, BUDGET, Seeded(3))
+    one = curator_of(population(), WORKLOAD, BUDGET, Seeded(3))
     for query in range(BUDGET.rounds):
         one.measure(one.select(np.full(WORKLOAD.n_queries, query / 10)))
     one._source = Untouchable()
@@ -211,5 +217,5 @@ def test_refused_before_anything_is_drawn(options: dict[str, Any], error: type[P
 def test_bad_estimates_cost_nothing(estimates: np.ndarray) -> None:
     ledger = RhoLedger(1)
     with pytest.raises(SynthesisError):
-        Curator(population(), WORKLOAD, BUDGET, Untouchable(), ledger=ledger).select(estimates)
+        curator_of(population(), WORKLOAD, BUDGET, Untouchable(), ledger=ledger).select(estimates)
     assert ledger.left == 1

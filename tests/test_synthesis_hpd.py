@@ -123,7 +123,8 @@ def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
             assert (table >= 0).all()
         for k in (1, 2, 3):
             workload = all_levels(domain, k)
-            np.testing.assert_allclose(all_answers(tables, workload), mixture.answers(workload), rtol=0, atol=2e-6)
+            found = all_answers(tables, workload, pairs=False)
+            np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])

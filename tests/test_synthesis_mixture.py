@@ -99,11 +99,11 @@ def test_a_batch_has_the_answers_of_all(domain: Domain, k: int) -> None:
     mixture, workload = random_mixture(domain, 3, 4), full_workload(domain, k)
     found = np.full(workload.n_queries, np.nan)
     queries = np.random.default_rng(5).permutation(workload.n_queries)
-    for batch in batches(workload, queries.tolist()):
+    for batch in batches(workload, queries.tolist(), lambda x: x):
         found[queries[batch.place]] = answers_of(mixture.tables, batch)
     np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=1e-14)
     chosen = np.random.default_rng(6).random(len(queries)) < 0.3
-    for batch in batches(workload, queries.tolist()):
+    for batch in batches(workload, queries.tolist(), lambda x: x):
         part = batch.take(chosen)
         if part is None:
             assert not chosen[batch.place].any()

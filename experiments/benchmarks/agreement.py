@@ -71,13 +71,6 @@ def with_choices(problem: Problem, truth: CountOfCounts) -> Problem:
     )
 
 
-def with_sums(problem: Problem, truth: CountOfCounts) -> Problem:
-    """Measure the number of groups of every leaf besides, one off."""
-    deepest = truth.hierarchy.n_levels - 1
-    leaves = truth.totals[truth.hierarchy.level(deepest)] + 1
-    return problem.also_measured(total(level=deepest), leaves.tolist(), weights=2)
-
-
 OF_TRUTH = {
     "M_H, entities": with_entities,
     "M_H^r, entities": lambda noisy, truth: with_entities(noisy, truth).relaxed(),
@@ -93,9 +86,6 @@ OF_TRUTH = {
     "M_c^r, conditions": lambda noisy, truth: with_conditions(Problem.m_c(noisy), truth).relaxed(),
     "M_H, choices": lambda noisy, truth: with_choices(Problem.m_h(noisy), truth),
     "M_c L1, choices": lambda noisy, truth: with_choices(Problem.m_c(noisy, norm=1), truth),
-    "M_H, sums": lambda noisy, truth: with_sums(Problem.m_h(noisy), truth),
-    "M_H^r, sums": lambda noisy, truth: with_sums(Problem.m_h(noisy), truth).relaxed(),
-    "M_c, sums": lambda noisy, truth: with_sums(Problem.m_c(noisy), truth),
 }
 """Problems with public facts that no measurement holds."""
 

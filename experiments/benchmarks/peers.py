@@ -46,7 +46,7 @@ class Clarabel(SolverModel):
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
         start = time.perf_counter()
-        return Run(by_clarabel(program, 1e-9, time_limit), 0.0, time.perf_counter() - start)
+        return Run(by_clarabel(program, 1e-9, time_limit, refined=True), 0.0, time.perf_counter() - start)
 
 
 def m_c_l1_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:

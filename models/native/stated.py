@@ -16,7 +16,7 @@ from pgsr.problems.programs.named import names_of
 from pgsr.problems.programs.rows import ordered_from, program_of, regions_with_total, stated_sides
 
 
-def program_to_state(problem: Problem, finite: bool = False) -> Program:
+def program_to_state(problem: Problem, finite: bool) -> Program:
     """Formulate the problem of a native model, with bounds as near as the solver needs them.
 
     Args:
@@ -50,7 +50,7 @@ def stated_program(problem: Problem, program: Program) -> SolverProgram:
     """
     names, equal, order = names_of(problem, program)
     stated = replace(
-        in_cells(program),
+        in_cells(program, None),
         quadratic=program.weight.astype(float) if program.norm == 2 else np.zeros(program.n),
         labels=Labels(
             problem.label,

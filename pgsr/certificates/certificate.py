@@ -194,15 +194,12 @@ def _certify_ranked(problem: Problem, estimate: Estimate) -> Certificate:
 
 
 def objective(problem: Problem, estimate: Estimate) -> int | float:
-    """Compute sum w |x - y|^norm, sums included; an exact Python integer for an integer estimate."""
+    """Compute sum w |x - y|^norm; an exact Python integer for an integer estimate."""
     tree, terms = problem.hierarchy, []
     for level, (x, y) in enumerate(zip(estimate.tables, problem.tables, strict=True)):
         weights = problem.weights_of(tree.level(level))
         for block in row_blocks(slice(0, len(y)), y.shape[1]):
             terms += _distances(x[block] - y[block], weights[block], problem.norm)
-    if problem.sums is not None:
-        off, w = problem.sums.off(estimate.values), problem.sums.weights
-        terms += _distances(off[:, None], w[:, None], problem.norm)
     return sum(terms) if estimate.kind == "i" else math.fsum(terms)
 
 

@@ -47,7 +47,7 @@ class Duals(Mapping[str, float]):
     @cached_property
     def rows(self) -> list[str]:
         """The names of all rows."""
-        return row_names(self.problem).texts()
+        return row_names(self.problem, "auto").texts()
 
     @cached_property
     def _place(self) -> dict[str, int]:

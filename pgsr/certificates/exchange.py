@@ -10,11 +10,10 @@ from pgsr.problems.problem import Problem
 def has_exchange_test(problem: Problem) -> bool:
     """Say whether `is_exchange_optimal` decides optimality: M_H, with the root's total or none, and bounds of cells.
 
-    Weights may be those of cells, and losses any that are added up.
+    Weights may be those of cells.
     """
     return (
         problem.view is View.COUNTS
-        and problem.sums is None
         and problem.integer
         and problem.nonnegative
         and problem.consistent

@@ -14,7 +14,6 @@ from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
-from pgsr.problems.sums import MeasuredSums
 
 _LARGEST_PRICE = 2.0**400
 
@@ -42,9 +41,6 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
     A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced, but for
     cells that a stated bound keeps from falling without end.
-
-    The values of measured sums are unknowns of their own, not negative where cells and coefficients are not, each with
-    its price as net price.
 
     With norm 1, cells whose net price exceeds their weight fall to a bound. If it does by 1e-9, as a solver's may, and
     the bound is 1e8 groups away or there is none, that ruins the result. So all multipliers are also tried a little
@@ -213,8 +209,6 @@ def _value(problem: Problem, prices: _Prices) -> float:
             else:
                 terms.append(_cells(problem, level, block, noisy, net))
     terms += _constants(problem, prices)
-    if problem.sums is not None and prices.stated is not None:
-        terms.append(_measured_sums(problem, problem.sums, prices.stated.sums))
     if not all(map(math.isfinite, terms)):
         return -math.inf
     return math.fsum(terms) - math.fsum(map(abs, terms)) * 2.0**-50
@@ -257,21 +251,6 @@ def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.nd
     highest = np.minimum(highest, np.where(upper < np.inf, upper - y, np.inf))
     d = np.where(net < -w, highest, np.where(net > w, lowest, np.clip(0.0, lowest, highest)))
     return _summed(d, w, net, 1) if np.isfinite(d).all() else -math.inf
-
-
-def _measured_sums(problem: Problem, sums: MeasuredSums, net: np.ndarray) -> float:
-    """Add up the minima of w |e|^norm + net e over the differences e of measured sums from their noisy values."""
-    w = sums.weights
-    e = np.zeros(len(net)) if problem.norm == 1 else _bent(problem, w, net)  # prices are within the weights
-    return _summed(np.maximum(e, _least_of_sums(problem, sums)), w, net, problem.norm, problem.integer)
-
-
-def _least_of_sums(problem: Problem, sums: MeasuredSums) -> np.ndarray:
-    """Compute the least differences of sums from their values: sums of numbers that are not negative are not either."""
-    if not problem.nonnegative or not (problem.view is View.COUNTS or problem.monotone):
-        return np.full(len(sums), -math.inf)
-    least = sums.matrix.min(axis=1).toarray().ravel() if len(sums) else np.zeros(0)
-    return np.where(least >= 0, -sums.values.astype(float), -math.inf)
 
 
 def _bent(problem: Problem, w: np.ndarray, net: np.ndarray) -> np.ndarray:

@@ -17,15 +17,13 @@ class Multipliers:
         sum w |x - y|^norm + sum over inner r, cells s of consistency[r, s] (x[r, s] - sum over children x[c, s])
                            + sum over regions r with a public total of totals[r] (G[r] - sum_s x[r, s])
                            + sum over stated rows k of conditions[k] (b[k] - rows[k] x)
-                           + sum over cells with stated bounds of bounds[r, s] (b[r, s] - x[r, s])
-                           + sum over measured sums k of sums[k] (s[k] - matrix[k] x),
+                           + sum over cells with stated bounds of bounds[r, s] (b[r, s] - x[r, s]),
 
     `consistency[r, s]` is what one more unit of cell s below region r is paid, `totals[r]` what one more group in
     region r is paid (in the cumulative view totals are fixed cells and have no price). `conditions[k]` is what one more
     unit of a stated row is paid, where b is its lower bound if the price is positive and its upper one if it is
-    negative; without such a bound the price counts as 0. So do `bounds` of cells. `sums[k]` is what one more unit of a
-    measured sum is paid; its value s[k] is an unknown of its own, of loss w |s[k] - y[k]|^norm. Conditions on signs and
-    order are kept, and so are stated bounds; only with order and norm 1 they need prices.
+    negative; without such a bound the price counts as 0. So do `bounds` of cells. Conditions on signs and order are
+    kept, and so are stated bounds; only with order and norm 1 they need prices.
 
     Attributes:
         consistency: shape (inner regions, K + 1); where levels have sizes of their own, a tuple with one table per
@@ -33,14 +31,12 @@ class Multipliers:
         totals: shape (1,) where the root's total is public, (regions,) where every region's is, else (0,).
         conditions: one per stated row, shape (m,); None stands for prices of 0.
         bounds: one per cell, region by region, shape (cells,); None stands for prices of 0.
-        sums: one per measured sum; None stands for prices of 0.
     """
 
     consistency: np.ndarray | tuple[np.ndarray, ...]
     totals: np.ndarray
     conditions: np.ndarray | None = None
     bounds: np.ndarray | None = None
-    sums: np.ndarray | None = None
 
 
 def of_levels(consistency: Sequence[np.ndarray], sizes: Sizes) -> np.ndarray | tuple[np.ndarray, ...]:

@@ -53,7 +53,6 @@ def row_prices(problem: Problem, estimate: Estimate, multipliers: Multipliers) -
         return None
     parts = [-prices.ravel() for prices in consistency] if problem.consistent else []
     parts.append(np.asarray(totals, float)[regions_with_total(problem)])
-    parts.append(_or_zeros(multipliers.sums, 0 if problem.sums is None else len(problem.sums)))
     return np.concatenate(
         [*parts, *order, _or_zeros(multipliers.conditions, 0 if stated is None else len(stated.names))]
     )

@@ -240,7 +240,7 @@ class Hierarchy:
         """The regions without those that padding put above a copy of themselves; shape (at most regions,)."""
         return np.flatnonzero(~self.padded)
 
-    def region_columns(self, level_names: Sequence[str] | None = None) -> dict[str, Any]:
+    def region_columns(self, level_names: Sequence[str] | None) -> dict[str, Any]:
         """The columns that describe regions in tables: `region_id`, `level`, `level_name`, `is_leaf`, a name per level.
 
         Every column has one entry per region; those of a padded region are those of its copies. If no names of levels

@@ -94,7 +94,7 @@ def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes
     return region, size, value
 
 
-def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str = "group_size") -> "pd.DataFrame":
+def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str) -> "pd.DataFrame":
     """Make a data frame of the rows: what describes the region, then its size, then the value."""
     with extra("release"):
         import pandas as pd

@@ -30,14 +30,12 @@ def reading(sizes: Sizes, values: np.ndarray | Sequence[np.ndarray]) -> Reading:
     return read
 
 
-def tables_cells(
-    sizes: Sizes, columns: Sequence[Reading], zeros: bool, *, every_level: bool | None = None
-) -> tuple[np.ndarray, ...]:
+def tables_cells(sizes: Sizes, columns: Sequence[Reading], zeros: bool, every_level: bool) -> tuple[np.ndarray, ...]:
     """List the cells of tables: the region and the size of every row, then its value in every column.
 
     Rows that are 0 in all columns are left out unless `zeros`, but for two kinds, so that the rows say which regions
     and sizes exist: size 0 of every region, and the largest size of the root, or of the first region of every level
-    (`every_level`; if None, where levels have sizes of their own). A region that padding repeats has one set of rows,
+    (`every_level`). A region that padding repeats has one set of rows,
     that of a leaf.
 
     Raises:
@@ -47,7 +45,7 @@ def tables_cells(
     if zeros:
         n_cells = int(np.diff(sizes.first_cell)[tree.listed].sum())
         memory.require(16 * (2 + len(columns)) * n_cells, f"{n_cells:,} rows")
-    found, first, every_level = [], True, not sizes.equal if every_level is None else every_level
+    found, first = [], True
     for level, k in enumerate(sizes.max_sizes):
         first = first or every_level
         for rows in row_blocks(tree.level(level), k + 1):
@@ -78,8 +76,8 @@ def tables_frame(
 
     Classes are named where levels have sizes of their own.
     """
-    region, size, values = tables_cells(sizes, [counts], zeros=False)
-    frame = long_frame(sizes.hierarchy.region_columns(level_names), (region, size, values), "n_groups")
+    region, size, values = tables_cells(sizes, [counts], zeros=False, every_level=not sizes.equal)
+    frame = long_frame(sizes.hierarchy.region_columns(level_names), (region, size, values), "n_groups", "group_size")
     if not sizes.equal:
         frame.insert(list(frame.columns).index("n_groups"), SIZE_CLASS, class_of_cells(sizes, region, size))
     return frame

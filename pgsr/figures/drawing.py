@@ -135,11 +135,11 @@ def log_labels(axis: "Axis", most: int = 0) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def log_places(low: float, high: float, most: int = 7) -> list[float]:
+def log_places(low: float, high: float, most: int) -> list[float]:
     """Choose three to `most` round places on a logarithmic axis from `low` to `high`.
 
     Example:
-        >>> log_places(3, 40), log_places(0.9, 1.1), log_places(1, 1e9)
+        >>> log_places(3, 40, 7), log_places(0.9, 1.1, 7), log_places(1, 1e9, 7)
         ([5.0, 10.0, 20.0], [0.5, 1.0, 2.0], [1.0, 100.0, 10000.0, 1000000.0, 100000000.0])
     """
     from math import ceil, floor, log10

@@ -42,7 +42,7 @@ class Curve:
 def sizes_figure(
     title: str,
     curves: Sequence[Curve],
-    cumulative: bool = False,
+    cumulative: bool,
     below: Curve | None = None,
     band: Curve | None = None,
 ) -> "Figure":

@@ -151,7 +151,7 @@ def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:
     from pgsr.tables.frames import read_frame
     from pgsr.tables.source import source
 
-    frame = read_frame(source(table), "the table", [*names, *numbers])
+    frame = read_frame(source(table), "the table", [*names, *numbers], [])
     for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused
         frame[column] = pd.to_numeric(frame[column], errors="coerce")
     return ColumnFrame.of(frame)

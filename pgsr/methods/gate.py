@@ -96,7 +96,6 @@ class Besides(Enum):
     """The parts of a problem besides squares or magnitudes with one weight per region; the value says it in words."""
 
     CELL_WEIGHTS = "weights of single cells"
-    SUMS = "sums measured besides the cells"
 
 
 class GatedMethod(ABC):
@@ -236,7 +235,6 @@ def stated_besides(problem: Problem) -> list[Besides]:
     """List the parts of a problem that methods may not know."""
     found = {
         Besides.CELL_WEIGHTS: problem.weights is not None and problem.weights.ndim == 2,
-        Besides.SUMS: problem.sums is not None,
     }
     return [what for what, there in found.items() if there]
 

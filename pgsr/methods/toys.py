@@ -16,7 +16,6 @@ from pgsr.problems.conditions import cells, either, total, zero_or_at_least
 from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import Conditions, state
 from pgsr.problems.problem import Problem
-from pgsr.problems.sums import MeasuredSums
 
 
 def toy_of(target: Measurement | Problem) -> Measurement | Problem:
@@ -43,9 +42,6 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         weights=None,
         noise=None if target.noise is None else toy.noise,
         conditions=None if stated is None else _toy_conditions(stated, ProblemCells(toy.sizes, target.view)),
-        sums=None
-        if target.sums is None
-        else MeasuredSums.of(total(level=levels - 1), 3, 1, ProblemCells(toy.sizes, target.view)),
     )
 
 

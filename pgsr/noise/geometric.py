@@ -91,6 +91,6 @@ class Geometric(NoiseStep):
         """Give the noise of the values of every level, root first; None where nothing is measured."""
         return tuple(GeometricNoise(level) if level else None for level in self.budget(n_levels).levels)
 
-    def totals_noise(self, n_levels: int, max_size: int = 0) -> GeometricNoise | None:
+    def totals_noise(self, n_levels: int, max_size: int) -> GeometricNoise | None:
         """Give the noise of the numbers of groups of every level; None where these are public."""
         return GeometricNoise(self.totals_epsilon / n_levels) if self.totals_epsilon else None

@@ -130,7 +130,7 @@ def sensitivity_of(
     return Sensitivity((view.change_by_entity(unit.groups, min(max_quantity, cells), moved),))
 
 
-def sensitivity_of_totals(unit: Unit, relation: Relation = Relation.ADD_REMOVE) -> Sensitivity:
+def sensitivity_of_totals(unit: Unit, relation: Relation) -> Sensitivity:
     """Find how far the numbers of groups of all regions of one level, taken together, differ between neighbours.
 
     A group, or an empty group, that is added or removed changes one of them by one; a group that moves changes two, and

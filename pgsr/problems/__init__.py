@@ -3,7 +3,6 @@
 | file         | what it does                                                                  |
 |--------------|-------------------------------------------------------------------------------|
 | `problem`    | `Problem.m_h`, `Problem.m_c` and their siblings; `fields` are its parts          |
-| `sums`       | sums of cells that were measured besides: `also_measured(...)`, `joined(...)`  |
 | `conditions` | what a modeller states over cells besides: `where(...)`                          |
 | `programs`   | the same problem as a linear or quadratic program, with names and files          |
 | `tolerances` | how far a sum or a bound may be off                                              |

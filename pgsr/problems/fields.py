@@ -25,7 +25,6 @@ from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions.propagation import Surroundings, contradicting_conditions, intervals, is_decided_by_sums
 from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import Conditions
-from pgsr.problems.sums import MeasuredSums
 
 LARGEST_WEIGHT = 2**50
 """Largest whole weight; what weights times counts may reach depends on the method, see `exceeds_arithmetic`."""
@@ -53,7 +52,6 @@ class ProblemFields:
     weights: np.ndarray | None = None
     noise: tuple[LevelNoise | None, ...] | None = None
     conditions: Conditions | None = None
-    sums: MeasuredSums | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.sizes, Sizes, "sizes", "give Sizes(hierarchy, (20, 20)), with K of every level")
@@ -78,13 +76,6 @@ class ProblemFields:
             self._require_cells("conditions are of cells")
             if self.conditions.lower.shape != (self._cells().sizes.n_cells,):
                 raise ProblemError(f"conditions are of other regions or sizes than {self.label}; state them on it")
-
-        if self.sums is not None:
-            require_kind(self.sums, MeasuredSums, "sums", "state them by problem.also_measured(expression, values)")
-            self._require_cells("measured sums are of cells")
-            if self.sums.matrix.shape != (len(self.sums), self.n_unknowns):
-                raise ProblemError(f"measured sums are of other regions or sizes than {self.label}; state them on it")
-
         if not self.sizes.equal:
             self._require_sizes_per_level_to_be_known()
 
@@ -261,8 +252,8 @@ class ProblemFields:
 
     @property
     def is_plain(self) -> bool:
-        """Whether weights are of regions, and no sums were measured besides."""
-        return self.weights is not None and self.weights.ndim == 1 and self.sums is None
+        """Whether weights are of regions."""
+        return self.weights is not None and self.weights.ndim == 1
 
     def weights_of(self, regions: slice) -> np.ndarray:
         """Give the weights of the cells of some regions, of shape (regions, K + 1), or (regions, 1) where all agree."""
@@ -305,13 +296,7 @@ class ProblemFields:
             return "counts add up to more than 2^62 over the regions of a level; give smaller counts or fewer regions"
         if self.conditions is not None and self.conditions.largest_row * (largest + 1) > 2**60:
             return "coefficients of conditions times counts exceed 2^60; scale the conditions down"
-        if self.sums is not None and self._exceeded_by_sums(self.sums, largest):
-            return "measured sums, or their weights times values, exceed 2^50; scale coefficients or weights down"
         return None
-
-    def _exceeded_by_sums(self, sums: MeasuredSums, largest: int) -> bool:
-        reached = max(sums.largest_row * (largest + 1), int(np.abs(sums.values).max(initial=0)))
-        return reached * (int(sums.weights.max(initial=1)) if self.integer else 1) > 2**50
 
     @property
     def _largest_sum(self) -> float:
@@ -380,7 +365,6 @@ class ProblemFields:
     @cached_property
     def _text(self) -> str:
         totals = f", totals={str(self.totals)!r}" if self.totals else ""
-        totals += f", {len(self.sums):,} measured sums" if self.sums is not None else ""
         return f"Problem({self.label}{totals}, {self.n_unknowns:,} unknowns)"
 
     def __repr__(self) -> str:
@@ -397,7 +381,6 @@ class ProblemFields:
                 "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
                 "public numbers of groups that hold": totals,
                 "stated besides": None if self.conditions is None else self.conditions.text,
-                "sums measured besides": None if self.sums is None else f"{len(self.sums):,}",
                 "view": self.view.value,
                 "regions by level, root first": self.hierarchy.levels_text,
                 "sizes": self.sizes.text,

@@ -1,6 +1,6 @@
 """The post-processing problems: one fit of one view, and the papers' variants of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -10,18 +10,16 @@ import numpy as np
 
 from pgsr.checks import as_array, require_kind
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.hierarchy import Path as RegionPath
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Measurement, Totals, joined
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions.choices import Either
-from pgsr.problems.conditions.expressions import Condition, Expression
+from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.conditions.stated import state
 from pgsr.problems.fields import ProblemFields
 from pgsr.problems.latex import latex_of
 from pgsr.problems.precisions import real_precisions
-from pgsr.problems.sums import MeasuredSums
 
 
 class Problem(ProblemFields):
@@ -52,13 +50,11 @@ class Problem(ProblemFields):
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
         weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
-            shape (regions, K + 1). In squares, where `integer` does not hold, they may be
-            real numbers from 1 on.
+            shape (regions, K + 1). In squares, where `integer` does not hold, they may be real numbers
+            from 1 on.
         noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
             None was not measured. `CostTables` derives its windows from it.
         conditions: what a modeller stated besides, see `where`; or None.
-        sums: sums of cells that were measured besides, each with its own y and w as another term of the objective, see
-            `also_measured` and `joined`; or None.
     """
 
     @classmethod
@@ -338,65 +334,6 @@ class Problem(ProblemFields):
     def _repr_html_(self) -> str:
         # Notebooks set formulas within HTML, and show HTML before LaTeX.
         return f"{super()._repr_html_()}<div>{escape(self._repr_latex_(), quote=False)}</div>"
-
-    def also_measured(self, expression: Expression, values: Any, weights: Any = 1) -> "Problem":
-        """Make the same problem with sums of cells that were measured, too: w |sum - value|^norm each, besides.
-
-        The sums are the entries of an expression, of cross tables or whatever. Further calls add to them.
-
-        Args:
-            expression: made of `cells`, `groups`, `total` and `entities` of `pgsr.problems.conditions`.
-            values: noisy, integers: one per entry, or a table of them.
-            weights: from 1 on, in the ratio of 1 / variance to those of the cells; one for all, or one per entry.
-
-        Raises:
-            ProblemError: an entry has no cell, or numbers are of another shape, no integers, or too large.
-
-        Example:
-            >>> from pgsr.problems.conditions import total
-            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-            >>> problem = Problem.of([[0, 3, 2], [1, 2, -1], [0, 2, 1]], tree, groups=5, label="M_H")
-            >>> problem.also_measured(total(level=1), [4, 1], weights=2)
-            Problem(M_H, totals='root', 2 measured sums, 9 unknowns)
-        """
-        require_kind(expression, Expression, "the expression", "write one such as total(level=1)")
-        sums = MeasuredSums.of(expression, values, weights, self._cells())
-        return replace(self, sums=sums if self.sums is None else self.sums.and_also(sums))
-
-    def joined(self, other: "Problem", leaves: Mapping[RegionPath, RegionPath] | None = None) -> "Problem":
-        """Make the same problem with what was measured on another hierarchy over the same leaves, or some of them.
-
-        Every cell there that has a weight is a sum of cells here, `also_measured` with its value and weight. Its order,
-        signs and consistency follow from those here. The other problem's own conditions and numbers of groups are not
-        taken over; state them here by `where`.
-
-        Args:
-            other: of the same view and sizes, without conditions and sums of its own.
-            leaves: the path here of every leaf there, by its path there; None where their last names are the same and
-                no two leaves here have the same one.
-
-        Raises:
-            ProblemError: view or sizes differ; a leaf there has none here; `other` has conditions or sums.
-
-        Example:
-            >>> tree = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", "SC", "York")])
-            >>> metro = Hierarchy.from_paths([("US", "east", "Bibb"), ("US", "west", "Cobb"), ("US", "west", "York")])
-            >>> counts = Problem.of(np.ones((6, 3), int), tree, groups=9, label="M_H")
-            >>> counts.joined(Problem.of(np.full((6, 3), 2), metro))
-            Problem(M_H, totals='root', 18 measured sums, 18 unknowns)
-        """
-        require_kind(other, Problem, "the other problem", "state one, such as Problem.m_h(measurement)")
-        self._require_cells("measured sums are of cells")
-        if other.view is not self.view or not other.sizes.equal or other.max_size != self.max_size:
-            raise ProblemError(
-                f"{other!r} is of another view or of other sizes than {self!r}; measure both alike, or state sums by "
-                "also_measured"
-            )
-        if other.conditions is not None or other.sums is not None:
-            raise ProblemError(f"{other!r} has conditions or sums of its own; state them on {self!r}")
-        weights = np.broadcast_to(other.weights_of(slice(None)), other.target.shape)
-        sums = MeasuredSums.of_hierarchy(other.hierarchy, other.target, weights, leaves, self._cells())
-        return replace(self, sums=sums if self.sums is None else self.sums.and_also(sums))
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:

@@ -4,7 +4,6 @@
     regions         names of regions, or ids and parents, as a tree
     sizes           the sizes of rows
     measured        rows as values and weights of cells
-    further         sums that were measured besides: totals, and a second hierarchy
     whole_numbers   fractions and weights as integers
     layout          the tree on which these are a problem
     holding         cells that weigh so much more than others that they are held

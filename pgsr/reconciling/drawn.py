@@ -92,7 +92,7 @@ class StatedNoise:
         found, median = self.found, self.posterior.median.astype(float)
         weight = 1.0 / (self.posterior.variance + 1.0 / 12.0)
         cells = np.arange(median.size)
-        rows = cells, cells // found.shape[1], median.ravel(), weight.ravel()
+        rows = cells, median.ravel(), weight.ravel()
         return MeasuredCells(found.tree, found.sizes, *rows, median, weight, found.lower, found.upper)
 
 
@@ -107,16 +107,13 @@ def law_named(name: str | None) -> NoiseLaw | None:
     return None if name is None else LAWS[name]
 
 
-def require_drawable(found: MeasuredCells, law: NoiseLaw, asked: Asked, further: bool) -> None:
+def require_drawable(found: MeasuredCells, law: NoiseLaw, asked: Asked) -> None:
     """Refuse what is no tree of whole numbers, each size by itself.
 
     Raises:
         ProblemError: something else is asked for; the message says what to leave out.
     """
-    totals = (found.row_cell < 0) & (found.row_weight > 0)
     reasons = {
-        "rows without a size measure totals over sizes, which tie sizes together": bool(totals.any()),
-        "also= gives further hierarchies": further,
         "totals= ties sizes together": asked.totals is not None,
         "where= states conditions": bool(asked.where),
         "monotone=True orders sizes": asked.monotone,

@@ -132,7 +132,7 @@ def _parents(sums: Any) -> np.ndarray:
             other = int(inside[held][np.argmax(counts[held] != sizes[inside[held]])])
             raise TableError(
                 f"series {series} and {other} overlap and none contains the other, so they are no tree; reconcile one "
-                "hierarchy, or give the other to pgsr.reconcile by also="
+                "hierarchy"
             )
         parents[inside[held]] = series
         outermost[bottom] = series

@@ -12,7 +12,6 @@ import numpy as np
 
 from pgsr.engines.losses import loss
 from pgsr.errors import TooLargeError
-from pgsr.reconciling.further import Sums
 from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.whole_numbers import too_heavy
 
@@ -37,21 +36,14 @@ class Held:
 
         Args:
             found: the table.
-            weight: of cells, shape (regions, sizes), then of sums; what the table holds counts for nothing.
+            weight: of cells, shape (regions, sizes); what the table holds counts for nothing.
             most: the largest weight that each may have in the problem, of the same shape.
             nonnegative: whether numbers are from 0 on.
-
-        Raises:
-            TooLargeError: a sum weighs that much.
         """
         known = known_cells(found)
-        n = known.size
-        faithful = np.append(~known.ravel() & (found.weight.ravel() > 0), np.ones(len(weight) - n, bool))
-        heavy = too_heavy(weight, most, faithful)
-        if heavy[n:].any():
-            refuse(found, weight[:n], int(np.argmax(weight[:n])), "a row for a sum over several cells has")
-        at = np.rint(np.where(heavy[:n], found.value.ravel(), 0.0)).astype(np.int64).reshape(known.shape)
-        return cls(heavy[:n].reshape(known.shape), np.maximum(at, 0) if nonnegative else at, known)
+        heavy = too_heavy(weight, most, ~known & (found.weight > 0))
+        at = np.rint(np.where(heavy, found.value, 0.0)).astype(np.int64)
+        return cls(heavy, np.maximum(at, 0) if nonnegative else at, known)
 
     @property
     def any(self) -> bool:
@@ -75,9 +67,7 @@ class Held:
         lower[self.cells] = upper[self.cells] = self.at[self.cells]
         return replace(found, lower=lower, upper=upper)
 
-    def require_proved(
-        self, found: MeasuredCells, answer: np.ndarray, sums: Sums | None, norm: int, nonnegative: bool
-    ) -> None:
+    def require_proved(self, found: MeasuredCells, answer: np.ndarray, norm: int, nonnegative: bool) -> None:
         """Raise `TooLargeError` unless the answer is the optimum of all weights."""
         if not self.any:
             return
@@ -86,12 +76,10 @@ class Held:
         if nonnegative:
             below = np.where(self.at[self.cells] == 0, np.inf, below)
         step = weight * (np.minimum(above, below) - loss(off, norm))
-        rows = (found.row_cell >= 0) & (found.row_weight > 0)
+        rows = found.row_weight > 0
         rows[rows] = ~self.cells.ravel()[found.row_cell[rows]]
         away = answer.ravel()[found.row_cell[rows]] - found.row_value[rows]
         cost = float((found.row_weight[rows] * loss(away, norm)).sum())
-        if sums is not None:
-            cost += float((sums.weight * loss(sums.matrix @ answer.ravel() - sums.value, norm)).sum())
         if not cost * (1 + 1e-9) <= float(step.min()):
             least = int(np.flatnonzero(self.cells)[np.argmin(step)])
             refuse(found, np.where(self.out, 0.0, found.weight).ravel(), least)
@@ -104,12 +92,12 @@ def known_cells(found: MeasuredCells) -> np.ndarray:
     return found.lower == found.upper
 
 
-def refuse(found: MeasuredCells, weight: np.ndarray, cell: int, heavy: str = "") -> None:
+def refuse(found: MeasuredCells, weight: np.ndarray, cell: int) -> None:
     """Raise for a cell whose weight whole numbers cannot have beside the smallest of some weights."""
     light = int(np.argmin(np.where(weight > 0, weight, np.inf)))
     times = found.weight.ravel()[cell] / found.weight.ravel()[light] if found.weight.ravel()[light] else np.inf
-    says = heavy or f"{found.first_row(cell)} has {times:.3g} times"
     raise TooLargeError(
-        f"{says} the weight of {found.first_row(light)}, and whole numbers of 64 bits do not keep both; ask for "
-        "integer=False, hold one by fixed= if it is exact, or give weights nearer to each other"
+        f"{found.first_row(cell)} has {times:.3g} times the weight of {found.first_row(light)}, and whole numbers of "
+        "64 bits do not keep both; ask for integer=False, hold one by fixed= if it is exact, or give weights nearer to "
+        "each other"
     )

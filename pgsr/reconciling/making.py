@@ -17,7 +17,6 @@ from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.problem import Problem
 from pgsr.reconciling.drawn import StatedNoise, law_named, require_drawable
 from pgsr.reconciling.frames import ColumnFrame
-from pgsr.reconciling.further import Sums, joined_sums, other_table, totals_over_sizes
 from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells, measured
 from pgsr.reconciling.reconciled import Reconciled
@@ -51,7 +50,6 @@ def reconcile(
     norm: int = 2,
     monotone: bool = False,
     where: Condition | Either | Sequence[Condition | Either] = (),
-    also: Sequence[tuple[Any, Sequence[str]]] = (),
     method: Method | None = None,
     level: float = 0.9,
     time_limit: float | None = None,
@@ -80,8 +78,7 @@ def reconcile(
         hierarchy: columns of names, one per level from the root down, empty below the row's own region; or
             `{id: parent}`, the column of the region's id and that of its parent's.
         value: column of the noisy numbers.
-        size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one. A row
-            without a size measures the sum over all of them.
+        size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one.
         weights: column or array of weights, one per row, from 0 on; 1 if None. They keep their ratios, see
             docs/model/reconcile.md.
         variance: column or array of variances, in place of weights; the table then gets intervals.
@@ -91,9 +88,6 @@ def reconcile(
         monotone: whether numbers do not fall from a size to the next: cumulative counts. For numbers that do not rise,
             such as those of people reached k times or more, give sizes as -1, -2, ... or number them from above.
         where: conditions of `pgsr.problems.conditions` on cells; sizes are those of the table, or places among names.
-        also: further tables over the same lowest regions with their own hierarchies, `[(table, columns)]`, such as
-            counties by metropolitan areas; their other columns are called as in the first table. Lowest regions are the
-            same where their last names are, and no two have the same.
         method: what solves the problem, such as a solver of `pgsr.models`; our own exact methods if None.
         level: the chance that an interval holds the exact number, each by itself.
         time_limit: seconds.
@@ -141,23 +135,17 @@ def reconcile(
     asked = Asked(integer, nonnegative, checked_norm(norm), monotone, totals, said)
     stated_noise = None
     if law is not None:
-        require_drawable(found, law, asked, bool(also))
+        require_drawable(found, law, asked)
         stated_noise = StatedNoise(found, law, level, _whole(draws, "draws", 1), _whole(seed, "seed", 0))
-    others = tuple(other_table(found, *further, value, size, weights, variance) for further in also)
-    sums = joined_sums(totals_over_sizes(found), others)
     near_to = _near_to(found, stated_noise, estimate, base, zero_restricted)
-    if base is not None and (sums is not None or totals is not None or said or not integer):
-        raise ArgumentError(
-            "base= rounds whole numbers of one hierarchy; leave out totals, where=, also= and integer=False"
-        )
-    problem, result = _solved(near_to, asked, sums, method, time_limit)
+    if base is not None and (totals is not None or said or not integer):
+        raise ArgumentError("base= rounds whole numbers that add up; leave out totals, where= and integer=False")
+    problem, result = _solved(near_to, asked, method, time_limit)
     answer = problem.cells_of(result.estimate.values)
-    problem.held.require_proved(near_to, answer, sums, norm, nonnegative)
+    problem.held.require_proved(near_to, answer, norm, nonnegative)
     names = _level_names(hierarchy, found.tree.n_levels, found.tree.paths[0] == (ABOVE_ALL,))
     chance = None if variances is None else level
-    return Reconciled(
-        result, answer * (base or 1), found, problem, frame, names, chance, nonnegative, sums, others, stated_noise
-    )
+    return Reconciled(result, answer * (base or 1), found, problem, frame, names, chance, nonnegative, stated_noise)
 
 
 def _variances(frame: ColumnFrame, law: NoiseLaw | None, scale: Any, weights: Any, variance: Any) -> Any:
@@ -201,20 +189,20 @@ def _whole(number: int, name: str, least: int) -> int:
 
 
 def _solved(
-    found: MeasuredCells, asked: Asked, sums: Sums | None, method: Method | None, time_limit: float | None
+    found: MeasuredCells, asked: Asked, method: Method | None, time_limit: float | None
 ) -> tuple[Stated, Result]:
     """State the problem of a table and solve it, with large weights as long as the method's arithmetic takes them."""
     if method is not None:
         require_kind(method, Method, "the method", "give one such as pgsr.models.MathOpt('HIGHS')")
     if asked.integer and (method is None or isinstance(method, TreeProjection)):
         try:
-            problem = stated(found, asked, sums, near=True)
+            problem = stated(found, asked, near=True)
             result = _result(problem.problem, method, time_limit)
             if result.answer is not None:
                 return problem, result
         except TooLargeError:
             pass
-    problem = stated(found, asked, sums)
+    problem = stated(found, asked, near=False)
     result = _result(problem.problem, method, time_limit)
     if result.status is Status.INFEASIBLE:
         raise ProblemError(result.reason)

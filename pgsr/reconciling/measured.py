@@ -1,7 +1,7 @@
 """The cells that rows of a table measure: their values and weights, several of one cell combined, and known ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,7 @@ class MeasuredCells:
     Attributes:
         tree: the regions.
         sizes: the names of sizes, or whole numbers in rising order; one where the table has no sizes.
-        row_cell: the cell of every row, region * sizes + size; -1 for a total over all sizes; shape (rows,).
-        row_region: the region of every row; shape (rows,).
+        row_cell: the cell of every row, region * sizes + size; shape (rows,).
         row_value: the value of every row, NaN where there is none; shape (rows,).
         row_weight: the weight of every row, 0 where it has no value; shape (rows,).
         value: the mean of each cell's values by their weights, NaN without any; shape (regions, sizes).
@@ -33,13 +32,12 @@ class MeasuredCells:
     tree: Hierarchy
     sizes: SizeNames
     row_cell: np.ndarray
-    row_region: np.ndarray
     row_value: np.ndarray
     row_weight: np.ndarray
     value: np.ndarray
     weight: np.ndarray
-    lower: np.ndarray | None = None
-    upper: np.ndarray | None = None
+    lower: np.ndarray | None
+    upper: np.ndarray | None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,10 +80,10 @@ def measured(
         regions = regions_of_levels(frame, [hierarchy] if isinstance(hierarchy, str) else list(hierarchy))
     sizes, row_size = sizes_of(frame, size)
     n_sizes = len(sizes)
-    row_cell = np.where(row_size < 0, -1, regions.of_row * n_sizes + row_size)
+    row_cell = regions.of_row * n_sizes + row_size
     row_value = values_of(frame, value)
     row_weight = weights_of(frame, weights, variance, row_value)
-    kept = (row_cell >= 0) & (row_weight > 0)
+    kept = row_weight > 0
     cell, w = row_cell[kept], row_weight[kept]
     n_cells = regions.tree.n_regions * n_sizes
     weight = np.bincount(cell, w, n_cells).astype(float)  # of integers where there is no row
@@ -97,7 +95,7 @@ def measured(
             mean = np.bincount(cell, w * row_value[kept], n_cells) / weight
     shape = regions.tree.n_regions, n_sizes
     of_cells = mean.reshape(shape), weight.reshape(shape)
-    found = MeasuredCells(regions.tree, sizes, row_cell, regions.of_row, row_value, row_weight, *of_cells)
+    found = MeasuredCells(regions.tree, sizes, row_cell, row_value, row_weight, *of_cells, None, None)
     return found if fixed is None else _with_fixed(found, frame, fixed, value, nonnegative)
 
 
@@ -142,12 +140,12 @@ def _with_fixed(found: MeasuredCells, frame: ColumnFrame, fixed: str, value: str
     held = np.nan_to_num(frame.numbers(fixed)) != 0
     rows = np.flatnonzero(held)
     values = found.row_value[rows]
-    bad = (values != np.floor(values)) | (nonnegative & (values < 0)) | (found.row_cell[rows] < 0)
+    bad = (values != np.floor(values)) | (nonnegative & (values < 0))
     if bad.any():
         row = rows[int(np.argmax(bad))]
-        what = f"{value!r} is {found.row_value[row]:g}" if found.row_cell[row] >= 0 else "its size is empty"
         raise TableError(
-            f"row {row} is fixed and {what}; a fixed cell has a size and a whole value{', not negative' * nonnegative}"
+            f"row {row} is fixed and {value!r} is {found.row_value[row]:g}; a fixed cell has a whole "
+            f"value{', not negative' * nonnegative}"
         )
     n_regions, n_sizes = found.shape
     low, high = np.full(n_regions * n_sizes, -np.inf), np.full(n_regions * n_sizes, np.inf)
@@ -158,4 +156,4 @@ def _with_fixed(found: MeasuredCells, frame: ColumnFrame, fixed: str, value: str
         cell = int(np.argmax(low > high))
         raise TableError(f"{found.first_row(cell)} is fixed at two values, {high[cell]:g} and {low[cell]:g}; give one")
     low, high = low.reshape(found.shape), high.reshape(found.shape)
-    return MeasuredCells(**{**found.__dict__, "lower": low, "upper": high})
+    return replace(found, lower=low, upper=high)

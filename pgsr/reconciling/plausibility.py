@@ -56,7 +56,7 @@ def plausibility(found: MeasuredCells, law: NoiseLaw | None) -> Plausibility:
         value = np.where(known, found.lower, value)
         weight = np.where(known, EXACT * weight.max(initial=1e-300), weight)
     estimate, variance = estimates_and_variances(found.tree, value, weight)
-    rows = np.flatnonzero((found.row_cell >= 0) & (found.row_weight > 0))
+    rows = np.flatnonzero(found.row_weight > 0)
     rows = rows[~known.ravel()[found.row_cell[rows]]]
     cell, w = found.row_cell[rows], found.row_weight[rows]
     off = (found.row_value[rows] - estimate.ravel()[cell]) * np.sqrt(w)

@@ -310,7 +310,7 @@ def table_posterior(found: MeasuredCells, law: NoiseLaw, chance: float, shape: n
         made[size] = _of_size(found, size, values[size], start[:, size], shape is None, chance)
 
     _for_each(of, sizes, tree.n_regions, "looking for the posterior")
-    rows = int(np.count_nonzero((found.row_cell >= 0) & (found.row_weight > 0)))
+    rows = int(np.count_nonzero(found.row_weight > 0))
     low, high, median = np.stack([part.ends for part in made], axis=2)
     mean, variance = np.stack([part.seen for part in made], axis=2)
     lost = np.array([part.lost for part in made])
@@ -452,7 +452,7 @@ def _windows(found: MeasuredCells, law: NoiseLaw) -> tuple[np.ndarray, np.ndarra
     """Find the numbers that every cell may have, within the reach of noise and of sums; shapes (regions, sizes)."""
     tree = found.tree
     low, high = np.zeros(found.value.size), np.full(found.value.size, np.inf)
-    rows = np.flatnonzero((found.row_cell >= 0) & (found.row_weight > 0))
+    rows = np.flatnonzero(found.row_weight > 0)
     cell, value = found.row_cell[rows], found.row_value[rows]
     reach = law.reach(law.scale(1.0 / found.row_weight[rows]))
     np.maximum.at(low, cell, np.ceil(value - reach))
@@ -522,7 +522,7 @@ def _values(
     """Put down the tree and what is known of every size for the compiled loops."""
     tree, sizes = found.tree, found.shape[1]
     sums = _pairs(tree)
-    rows = np.flatnonzero((found.row_cell >= 0) & (found.row_weight > 0))
+    rows = np.flatnonzero(found.row_weight > 0)
     rows = rows[~known_cells(found).ravel()[found.row_cell[rows]]]
     region, size = np.divmod(found.row_cell[rows], sizes)
     scale = law.scale(1.0 / found.row_weight[rows])

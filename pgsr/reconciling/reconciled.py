@@ -18,7 +18,6 @@ from pgsr.methods.method import Result, Status
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
 from pgsr.reconciling.drawn import DrawnTable, StatedNoise
 from pgsr.reconciling.frames import ColumnFrame
-from pgsr.reconciling.further import Other, Sums
 from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.plausibility import Plausibility, plausibility
 from pgsr.reconciling.stating import Stated
@@ -46,8 +45,6 @@ class Reconciled:
         level_names: of the hierarchy.
         level: the chance of the intervals, or None where no variances were given.
         nonnegative: whether numbers are from 0 on.
-        sums: what was measured besides the cells of the hierarchy, or None.
-        others: tables of further hierarchies.
         noise: the law of noise and the draws that were asked for, or None.
     """
 
@@ -59,9 +56,7 @@ class Reconciled:
     level_names: tuple[str, ...]
     level: float | None
     nonnegative: bool
-    sums: Sums | None = None
-    others: tuple[Other, ...] = ()
-    noise: StatedNoise | None = None
+    noise: StatedNoise | None
 
     @property
     def status(self) -> Status:
@@ -76,20 +71,12 @@ class Reconciled:
 
     @cached_property
     def table(self) -> Any:
-        """The table that was given, of the same kind, with the column `reconciled`; `lower` and `upper` with variances.
-
-        A row with a region and no size has the sum over all sizes.
-        """
-        columns: dict[str, np.ndarray] = {COLUMN: self._of_rows(self.answer, totals=True)}
+        """The table that was given, with the column `reconciled`, and with variances `lower` and `upper`."""
+        columns: dict[str, np.ndarray] = {COLUMN: self._of_rows(self.answer)}
         if self.level is not None:
             low, high = self._intervals
             columns |= {"lower": self._of_rows(low), "upper": self._of_rows(high)}
         return self.frame.taking(columns)
-
-    @cached_property
-    def other_tables(self) -> tuple[Any, ...]:
-        """The tables of further hierarchies, given by `also`, with the column `reconciled`."""
-        return tuple(other.frame.taking({COLUMN: other.matrix @ self.answer.ravel()}) for other in self.others)
 
     @property
     def draws(self) -> np.ndarray:
@@ -120,11 +107,8 @@ class Reconciled:
 
     @cached_property
     def plausibility(self) -> Plausibility | None:
-        """Whether the table is off by no more than its noise explains.
-
-        It is None where no variances were given, or where totals over sizes or further tables were measured.
-        """
-        if self.level is None or self.sums is not None:
+        """Whether the table is off by no more than its noise explains; None where no variances were given."""
+        if self.level is None:
             return None
         return plausibility(self.found, None if self.noise is None else self.noise.law)
 
@@ -190,12 +174,9 @@ class Reconciled:
         The certificate's objective is that of the stated problem: weights are whole numbers there, in about the same
         ratio, fractions are two measurements of whole numbers, and unknown leaves have a faint weight.
         """
-        rows = (self.found.row_cell >= 0) & (self.found.row_weight > 0)
+        rows = self.found.row_weight > 0
         x = self.answer.ravel()[self.found.row_cell[rows]]
         off, weight = x - self.found.row_value[rows], self.found.row_weight[rows]
-        if self.sums is not None:
-            off = np.append(off, self.sums.matrix @ self.answer.ravel() - self.sums.value)
-            weight = np.append(weight, self.sums.weight)
         return float((weight * loss(off, self.stated.problem.norm)).sum())
 
     @property
@@ -237,15 +218,9 @@ class Reconciled:
             raise ArgumentError("no law of noise was given; give noise= and scale= for draws")
         return self.noise
 
-    def _of_rows(self, cells: np.ndarray, totals: bool = False) -> np.ndarray:
+    def _of_rows(self, cells: np.ndarray) -> np.ndarray:
         """Give the number of every row's cell."""
-        rows = cells.ravel()[np.maximum(self.found.row_cell, 0)]
-        over_all = self.found.row_cell < 0
-        if over_all.any():
-            sums = cells.sum(axis=1)[self.found.row_region[over_all]]
-            rows = rows.copy() if totals else rows.astype(float)
-            rows[over_all] = sums if totals else np.nan
-        return rows
+        return cells.ravel()[self.found.row_cell]
 
     def __repr__(self) -> str:
         return "\n".join([f"Reconciled({self.result!r})", *self.notes])

@@ -12,26 +12,27 @@ SizeNames = tuple[int, ...] | tuple[str, ...]
 
 
 def sizes_of(frame: ColumnFrame, column: str | None) -> tuple[SizeNames, np.ndarray]:
-    """Find the sizes, whole numbers in rising order or names as they appear, and which every row has, -1 for none.
+    """Find the sizes, whole numbers in rising order or names as they appear, and which every row has.
 
     Without a column there is one size, called "".
 
     Raises:
-        TableError: the column has no sizes.
+        TableError: a row has no size.
 
     Example:
-        >>> sizes_of(ColumnFrame.of({"size": ["10", None, "9"]}), "size")
-        ((9, 10), array([ 1, -1,  0]))
+        >>> sizes_of(ColumnFrame.of({"size": ["10", "9", "10"]}), "size")
+        ((9, 10), array([1, 0, 1]))
     """
     if column is None:
         return ("",), np.zeros(frame.n_rows, np.int64)
     code, labels = frame.codes(column)
-    names = [label for label in labels if label]
-    if not names:
-        raise TableError(f"column {column!r} is empty; leave size= out")
-    if all(name.isascii() and name.isdigit() and int(name) <= LARGEST_SIZE for name in names):
-        numbers = sorted(set(map(int, names)))
+    if (code < 0).any():
+        raise TableError(
+            f"row {int(np.argmin(code))} has nothing in {column!r}, and sums over sizes are not taken; fill it in, or "
+            "make sizes the last column of hierarchy= and leave size= out"
+        )
+    if all(label.isascii() and label.isdigit() and int(label) <= LARGEST_SIZE for label in labels):
+        numbers = sorted(set(map(int, labels)))
         place = {number: i for i, number in enumerate(numbers)}
-        return tuple(numbers), np.array([*(place[int(label)] if label else -1 for label in labels), -1])[code]
-    order = {name: i for i, name in enumerate(names)}
-    return tuple(names), np.array([*(order.get(label, -1) for label in labels), -1])[code]
+        return tuple(numbers), np.array([place[int(label)] for label in labels])[code]
+    return tuple(labels), code

@@ -18,8 +18,6 @@ from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.conditions.resolved import ProblemCells
 from pgsr.problems.conditions.stated import UNBOUNDED, Conditions, state
 from pgsr.problems.problem import Problem
-from pgsr.problems.sums import MeasuredSums
-from pgsr.reconciling.further import Sums
 from pgsr.reconciling.holding import Held, known_cells, refuse
 from pgsr.reconciling.layout import Layout
 from pgsr.reconciling.measured import MeasuredCells
@@ -41,12 +39,12 @@ FAINT = 1024
 class Asked:
     """What is asked of the cells besides that they add up; the attributes are the arguments of `reconcile`."""
 
-    integer: bool = True
-    nonnegative: bool = True
-    norm: int = 2
-    monotone: bool = False
-    totals: int | Mapping[tuple[str, ...], int] | None = None
-    where: Sequence[Condition | Either] = ()
+    integer: bool
+    nonnegative: bool
+    norm: int
+    monotone: bool
+    totals: int | Mapping[tuple[str, ...], int] | None
+    where: Sequence[Condition | Either]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +71,12 @@ class Stated:
         return found if self.numbers.unit == 1 else found * self.numbers.unit
 
 
-def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: bool = False) -> Stated:
-    """State the problem of a table, and of sums that were measured besides its cells.
+def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
+    """State the problem of a table.
 
     Args:
         found: the table.
         asked: what is asked of its cells.
-        sums: what was measured besides.
         near: whether the method's arithmetic is in differences from values alone, as `TreeProjection`'s is on one tree,
             so that weights may be larger.
 
@@ -87,30 +84,25 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
         ProblemError: conditions do not fit the table, or numbers are too large.
     """
     tree, (value, weight) = found.tree, _with_faint_leaves(found, asked.integer)
-    values, weights = value.ravel(), weight.ravel()
-    if sums is not None:
-        values, weights = np.append(values, sums.value), np.append(weights, sums.weight)
     chained = asked.integer and _has_fractions(value, weight)
     _require_norm(found, asked)
-    _require_more_than_nothing(found, asked, sums)
+    _require_more_than_nothing(found, asked)
     known = _known_totals(found, asked, every=False)
     conditions = _conditions(found, asked, known)
     if conditions is not None:
         _require_possible(found, conditions, 0 if asked.nonnegative else -UNBOUNDED)
     largest = max(_largest(conditions), 0 if known is None else int(np.abs(known).max()))
     levels = 1 + (1 + chained) * tree.n_levels
-    most = _largest_weights(values, weights, levels, largest) if asked.integer else np.zeros(0)
-    if near and asked.norm == 2 and not asked.monotone and sums is None:
-        most = _largest_near(tree, value, weight, levels).ravel()
+    most = _largest_weights(value, weight, levels, largest) if asked.integer else np.zeros(0)
+    if near and asked.norm == 2 and not asked.monotone:
+        most = _largest_near(tree, value, weight, levels)
     nowhere = np.zeros(found.shape, bool)
     held = Held(nowhere, nowhere, known_cells(found))
     if asked.integer:
-        weights = np.append(held.eased(weight).ravel(), weights[weight.size :])
-        held = Held.of(found, weights, most, asked.nonnegative)
+        held = Held.of(found, held.eased(weight), most, asked.nonnegative)
         if held.any and asked.monotone:
             refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
         weight = held.eased(weight)
-        weights = np.append(weight.ravel(), weights[weight.size :])
     by_region = bool((weight == weight[:, :1]).all())
     if asked.monotone and (chained or not by_region):
         raise ProblemError(
@@ -120,7 +112,7 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
             else "a region has other weights, or missing values, at some of its sizes, which ordered sizes do not "
             "take; give one weight per region, and a value at every size"
         )
-    columns = len(found.sizes) == 1 or sums is not None or (by_region and not chained)
+    columns = len(found.sizes) == 1 or (by_region and not chained)
     known = _known_totals(found, asked, every=columns and by_region and not chained)
     conditions = _conditions(held.on(found) if held.any else found, asked, known)
     if conditions is not None and held.any:
@@ -129,17 +121,12 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
         except ProblemError:
             refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
     if asked.integer:
-        faithful = np.append((found.weight > 0) & ~held.out, np.ones(len(weights) - weight.size, bool))
-        every = whole_numbers(values, weights, most, faithful)
+        numbers = whole_numbers(value, weight, most, (found.weight > 0) & ~held.out)
     else:
-        every = real_numbers(values, weights, largest=largest, squares=asked.norm == 2)
-    numbers = every.part(slice(0, value.size), value.shape)
-    twice = chained and sums is not None
-    chains = [1 + (twice or bool(numbers.fractional[tree.level(level)].any())) for level in range(tree.n_levels)]
+        numbers = real_numbers(value, weight, largest=largest, squares=asked.norm == 2)
+    chains = [1 + bool(numbers.fractional[tree.level(level)].any()) for level in range(tree.n_levels)]
     layout = Layout.made(tree, found.sizes, chains, branches=not columns)
-    problem = _problem(layout, numbers, asked, known, twice)
-    if sums is not None:
-        problem = replace(problem, sums=_placed_sums(sums, every.part(slice(value.size, None), (-1,)), layout))
+    problem = _problem(layout, numbers, asked, known)
     if conditions is not None:
         problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
     return Stated(problem, layout, numbers, held, found)
@@ -148,7 +135,7 @@ def stated(found: MeasuredCells, asked: Asked, sums: Sums | None = None, near: b
 def _require_norm(found: MeasuredCells, asked: Asked) -> None:
     """Refuse distances that are not that to the mean of several values."""
     if asked.norm != 2 and len(found.row_cell) > np.count_nonzero(found.weight):
-        kept = found.row_cell[(found.row_cell >= 0) & (found.row_weight > 0)]
+        kept = found.row_cell[found.row_weight > 0]
         again = kept[np.flatnonzero(np.bincount(kept)[kept] > 1)]
         if len(again):
             raise ProblemError(
@@ -162,13 +149,9 @@ def _has_fractions(value: np.ndarray, weight: np.ndarray) -> bool:
     return bool((value[there] != np.floor(value[there])).any())
 
 
-def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndarray | None, twice: bool) -> Problem:
-    """State the problem of these numbers, without conditions.
-
-    With `twice` every cell is measured twice, for `TreeProjection` wants weights above 0 beside measured sums.
-    """
-    values, weights = zip(*(numbers.halves if twice else numbers.links), strict=True)
-    w = layout.table(weights)
+def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndarray | None) -> Problem:
+    """State the problem of these numbers, without conditions."""
+    values, weights = zip(*numbers.links, strict=True)
     groups = None if known is None else np.rint(known / numbers.unit).astype(np.int64)
     every = groups is not None and len(groups) > 1
     return Problem(
@@ -182,7 +165,7 @@ def _problem(layout: Layout, numbers: WholeNumbers, asked: Asked, known: np.ndar
         nonnegative=asked.nonnegative,
         monotone=asked.monotone,
         totals=None if groups is None else Totals.REGIONS if every else Totals.ROOT,
-        weights=w[:, 0] if (w == w[:, :1]).all() else w,
+        weights=layout.table(weights)[:, 0],
     )
 
 
@@ -192,7 +175,7 @@ def _largest_weights(values: np.ndarray, weights: np.ndarray, levels: int, large
     room = min(MOST_WEIGHT, int(LARGEST / ((most + 1) * levels)))
     if room < 1:
         raise TooLargeError(f"numbers reach {most:,.0f}, which leaves no room for weights; give smaller ones")
-    return np.full(len(values), room)
+    return np.full(values.shape, room)
 
 
 def _largest_near(tree: Hierarchy, value: np.ndarray, weight: np.ndarray, levels: int) -> np.ndarray:
@@ -205,10 +188,10 @@ def _largest_near(tree: Hierarchy, value: np.ndarray, weight: np.ndarray, levels
     return np.minimum(MOST_EXACT / levels, LARGEST_SLOPE / (32.0 * levels * (off + 1.0)))
 
 
-def _require_more_than_nothing(found: MeasuredCells, asked: Asked, sums: Sums | None) -> None:
+def _require_more_than_nothing(found: MeasuredCells, asked: Asked) -> None:
     """Refuse to make whole numbers of rates and shares so small that nothing is left of any."""
     there = found.row_value[found.row_weight > 0]
-    if not asked.integer or sums is not None or asked.totals is not None or asked.where or not len(there):
+    if not asked.integer or asked.totals is not None or asked.where or not len(there):
         return
     if there.min() >= 0 and 0 < there.max() <= 0.5:
         raise ProblemError(
@@ -367,18 +350,6 @@ def _placed(stated: Conditions, layout: Layout, unit: float) -> Conditions:
         sources=None,
         choices=choices,
     )
-
-
-def _placed_sums(sums: Sums, numbers: WholeNumbers, layout: Layout) -> MeasuredSums:
-    """State the same sums of the problem's cells, one with a fraction as two of whole numbers."""
-    (first, first_w), (second, second_w) = numbers.links
-    again = np.flatnonzero(second_w)
-    which = np.append(np.arange(len(sums)), again)
-    matrix = sums.matrix[which]
-    shape = len(which), layout.tree.n_regions * layout.n_columns
-    placed = scipy.sparse.csr_array((matrix.data, layout.place[matrix.indices], matrix.indptr), shape=shape)
-    names = sums.names + tuple(f"{sums.names[i]} again" for i in again)
-    return MeasuredSums(placed, np.append(first, second[again]), np.append(first_w, second_w[again]), names)
 
 
 def _times(bound: np.ndarray, times: float) -> np.ndarray:

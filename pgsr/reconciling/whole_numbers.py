@@ -61,24 +61,11 @@ class WholeNumbers:
         return (self.high_w > 0) & (self.low_w > 0)
 
     @property
-    def halves(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """The `links`, with a whole value measured twice at half its weight, so that both weights are above 0."""
-        (first, first_w), (second, second_w) = self.links
-        whole = second_w == 0
-        half = np.where(whole, first_w // 2, second_w)
-        return (first, np.where(whole, first_w - half, first_w)), (np.where(whole, first, second), half)
-
-    @property
     def links(self) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
         """The values and weights of the first measurement of every cell, and of the second, whose weight may be 0."""
         alone = self.low_w == 0
         first = self.low + alone, np.where(alone, self.high_w, self.low_w)
         return first, (self.low + 1, np.where(alone, 0, self.high_w))
-
-    def part(self, which: slice, shape: tuple[int, ...]) -> "WholeNumbers":
-        """Give the numbers of some cells, in this shape."""
-        low, low_w, high_w = (part[which].reshape(shape) for part in (self.low, self.low_w, self.high_w))
-        return WholeNumbers(low, low_w, high_w, self.unit, self.scale)
 
     def moved(self, value: np.ndarray) -> float:
         """How far the values that are meant here are from those given at most."""

@@ -16,7 +16,7 @@ NULLABLE = {
 """Whole numbers stay whole where some are missing; pandas alone would turn the column into floats."""
 
 
-def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Sequence[str] = ()) -> pd.DataFrame:
+def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Sequence[str]) -> pd.DataFrame:
     """Read some columns of all rows, in their order and in types that follow from schema and declarations alone.
 
     Args:
@@ -30,7 +30,7 @@ def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Se
 
     Example:
         >>> from pgsr.tables.source import Frame
-        >>> read_frame(Frame(pa.table({"a": [1, None], "b": ["x", "y"]})), "the table", ["a"]).dtypes.to_dict()
+        >>> read_frame(Frame(pa.table({"a": [1, None], "b": ["x", "y"]})), "the table", ["a"], []).dtypes.to_dict()
         {'a': Int64Dtype()}
     """
     with Session(Limits(), [source]) as session:

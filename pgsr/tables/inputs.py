@@ -113,10 +113,10 @@ class PrivateLog:
         faults: numbers of bad rows, and where the first is, which the message of a refusal leaves out.
     """
 
-    entities: int | None = None
-    clipped_groups: int | None = None
-    clipped_quantities: int | None = None
-    faults: list[str] = field(default_factory=list)
+    entities: int | None = field(default=None, init=False)
+    clipped_groups: int | None = field(default=None, init=False)
+    clipped_quantities: int | None = field(default=None, init=False)
+    faults: list[str] = field(default_factory=list, init=False)
 
     def __repr__(self) -> str:
         return "PrivateLog(not for publication)"

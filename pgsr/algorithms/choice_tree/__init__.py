@@ -13,7 +13,7 @@ the nodes that are left bounds all others, and the gap says how far off the poin
 A node is solved and proved in one of two ways.
 
 - **As a flow** (`by_flow`), wherever the problem is one: integers, or magnitudes in reals, where cells, totals,
-  measured sums, stated rows and the rows of the alternatives are sums over two families of sets without overlaps
+  stated rows and the rows of the alternatives are sums over two families of sets without overlaps
   (`pgsr.engines.convex_flow`). These are M_H at any depth with bounds of cells and of totals, the naive problem,
   regions alone in order, and M_c of two levels. The children of a node differ from it in a few bounds, so they start
   from its flow. Every optimum is checked by prices and every contradiction by a cut, in integers.

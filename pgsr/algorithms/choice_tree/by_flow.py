@@ -116,7 +116,7 @@ def _refused(problem: Problem) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """The sums of a problem, in the order cells, totals, measured sums, stated rows, rows of alternatives.
+    """The sums of a problem, in the order cells, totals, stated rows, rows of alternatives.
 
     Attributes:
         rows: all of them; `n_fixed` of them are no rows, and cannot be left out.
@@ -155,19 +155,12 @@ class _Asked:
             each = sparse.kron(sparse.eye_array(len(totals), problem.hierarchy.n_regions), np.ones(k))
             blocks.append(sparse.csr_array(each.astype(np.int64)))
             sides.append((totals, totals))
-        if problem.sums is not None:
-            none = np.full(len(problem.sums), UNBOUNDED)
-            blocks.append(problem.sums.matrix)
-            sides.append((-none, none))
         n_fixed = sum(block.shape[0] for block in blocks)
         blocks += [stated.rows, choices.rows]
         sides += [(stated.row_lower, stated.row_upper), (choices.lower, choices.upper)]
         m = sum(block.shape[0] for block in blocks)
         weight, noisy = np.zeros(m, np.int64), np.zeros(m, np.int64)
         weight[: used.sum()], noisy[: used.sum()] = costs[0]
-        if problem.sums is not None:
-            here = slice(n_fixed - len(problem.sums), n_fixed)
-            weight[here], noisy[here] = problem.sums.weights, problem.sums.values
         matrix = sparse.csr_array(sparse.vstack(blocks))
         low, high = (np.concatenate(side) for side in zip(*sides, strict=True))
         of_choices = tuple(choices.names[k] for k in choices.choice[choices.alternative].tolist())
@@ -210,7 +203,7 @@ class _Asked:
         empty = np.diff(rows.sets.indptr) == 0
         sets, lost = rows.is_set, ~rows.is_set & ~empty
         if not (rows.is_set & rows.once)[fixed].all():
-            return None, fixed, "the sums that were measured besides are not all sums of cells, each once"
+            return None, fixed, f"cells and totals of {self.problem.label} are no sums of its parts, each once"
         if lost.any() and not leaving_out:
             return None, fixed, f"{self.name_of(int(np.argmax(lost)))} is no sum of cells, each once"
         kept = np.flatnonzero(sets)

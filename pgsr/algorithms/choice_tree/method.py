@@ -60,7 +60,7 @@ class ChoiceTree(GatedMethod):
     most: int = MOST
 
     conditions_taken: ClassVar[Taken] = Taken.CHOICES
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS, Besides.SUMS})
+    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS})
 
     def __post_init__(self) -> None:
         if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.problems.conditions.stated import UNBOUNDED
 from pgsr.problems.problem import Problem
-from pgsr.problems.sums import leaves_below
 
 
 def parts_of(problem: Problem) -> sparse.csr_array:
@@ -23,7 +23,7 @@ def parts_of(problem: Problem) -> sparse.csr_array:
         [[1, 0], [1, 1], [1, 0], [1, 1]]
     """
     tree, n_sizes = problem.hierarchy, problem.max_size + 1
-    below = leaves_below(tree, n_sizes)
+    below = _leaves_below(tree, n_sizes)
     if not problem.consistent:
         below = sparse.csr_array(sparse.eye_array(below.shape[0]).astype(np.int64))  # pyright: ignore
     if not problem.monotone:
@@ -76,3 +76,18 @@ class SumRows:
         most = np.where(no_high, UNBOUNDED, turned_high // size)
         ones = sparse.csr_array((np.ones(of_parts.nnz, np.int64), of_parts.indices, of_parts.indptr), of_parts.shape)
         return cls(ones, least, most, same & ~empty & (whole | integer), factor == 1, holds)
+
+
+def _leaves_below(tree: Hierarchy, n_sizes: int) -> sparse.csr_array:
+    """Make the matrix that adds cells of leaves up to those of all regions; shape (cells, cells of leaves)."""
+    n = tree.n_regions - tree.n_inner
+    below = sparse.csr_array(sparse.eye_array(n).astype(np.int64))
+    rows = [below]
+    for level in range(tree.n_levels - 2, -1, -1):
+        regions, children = tree.level(level), tree.level(level + 1)
+        parent = tree.parent[children] - regions.start
+        shape = regions.stop - regions.start, len(parent)
+        up = sparse.csr_array((np.ones(len(parent), np.int64), (parent, np.arange(len(parent)))), shape=shape)
+        below = sparse.csr_array(up @ below)
+        rows.insert(0, below)
+    return sparse.csr_array(sparse.kron(sparse.vstack(rows), np.eye(n_sizes, dtype=np.int64)))

@@ -83,9 +83,7 @@ def isotonic_l1_middles(rows: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return out
 
 
-def isotonic_within(
-    y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: int = 2, optimum: Optimum = Optimum.SMALLEST
-) -> np.ndarray:
+def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: int, optimum: Optimum) -> np.ndarray:
     """Find the nearest non-decreasing integers where every cell has bounds of its own.
 
         minimise    sum_i |x[i] - y[i]|^norm
@@ -106,7 +104,7 @@ def isotonic_within(
     Complexity: O(cells), with norm 1 O(cells log cells).
 
     Example:
-        >>> isotonic_within(np.array([10, 0]), np.array([0, 0]), np.array([2, 99]))
+        >>> isotonic_within(np.array([10, 0]), np.array([0, 0]), np.array([2, 99]), 2, Optimum.SMALLEST)
         array([2, 2])
 
     Shown equal to exhaustive search by `tests/test_isotonic.py::test_bounds_of_cells_equal_brute_force`.

@@ -29,7 +29,7 @@ exchange of units pays (`pgsr.engines.nearest_tree.exchange`); until it is, wind
 **Where more couples the sizes**, every region's total, or levels whose sizes fold into each other, M_H is a flow of
 quadratic cost (`flow`).
 
-Files: `projection` is `TreeProjection`, `by_flow` its way to the flow, `crossing` that to measurements beyond one tree.
+Files: `projection` is `TreeProjection`, `by_flow` its way to the flow.
 """
 
 from pgsr.algorithms.m_h.projection import TreeProjection

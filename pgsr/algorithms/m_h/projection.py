@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pgsr.algorithms.m_h.by_flow import needs_flow, optimum_by_flow, refused_by_flow
-from pgsr.algorithms.m_h.crossing import crosses, optimum_of_crossing, refused_by_crossing
 from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.estimate import Estimate
@@ -19,7 +18,7 @@ from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, wi
 from pgsr.engines.nearest_tree.settling import are_far_apart, settled
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
 from pgsr.errors import TooLargeError
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken, require_possible_totals
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 
@@ -45,10 +44,6 @@ class TreeProjection(GatedMethod):
     of its children, `pgsr.data.sizes.Sizes`), sizes are coupled everywhere, and the problem is a cheapest flow of
     quadratic cost, solved by Newton's method on its prices and made whole by shortest paths
     (`pgsr.algorithms.m_h.flow`); node potentials prove the integers optimal.
-
-    Where cells have weights of their own, or sums of leaf cells were measured besides, such as the regions of a second
-    hierarchy over the same leaves, the problem is such a flow, too, as long as of any two sums one contains the other
-    or they have no cell in common (`pgsr.algorithms.m_h.crossing`); in integers, with the root's total or none.
 
     Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
     minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
@@ -82,7 +77,6 @@ class TreeProjection(GatedMethod):
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
     sizes_per_level: ClassVar[bool] = True
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS, Besides.SUMS})
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is not View.COUNTS or problem.monotone:
@@ -91,22 +85,20 @@ class TreeProjection(GatedMethod):
             return f"TreeProjection minimises squares, {problem.label} absolute values"
         if not problem.consistent or not problem.nonnegative:
             return f"TreeProjection needs consistency and non-negativity, which {problem.label} does not state"
-        if crosses(problem):
-            return refused_by_crossing(problem)
         return refused_by_flow(problem) if needs_flow(problem) else None
 
     def exceeds(self, problem: Problem) -> str | None:
-        if problem.integer and not needs_flow(problem) and not crosses(problem):
+        if problem.integer and not needs_flow(problem):
             return problem.exceeds_beside(1)  # slopes, in which weights meet differences, are looked at once known
         return problem.exceeds_arithmetic
 
     def bytes_needed(self, problem: Problem) -> int:
-        if needs_flow(problem) or crosses(problem):
-            return 200 * (problem.n_unknowns + len(problem.sums or ()))
+        if needs_flow(problem):
+            return 200 * problem.n_unknowns
         return (48 if problem.conditions is None else 96) * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
-        if needs_flow(problem) or crosses(problem):
+        if needs_flow(problem):
             return _by_flow(problem, deadline)
         total = problem.root_total if problem.totals is not None else None
         trees, root, below = _priced_trees(problem, total)
@@ -143,8 +135,7 @@ def _require_small_slopes(problem: Problem, trees: SizeTrees | MixedTrees, below
 
 def _by_flow(problem: Problem, deadline: Deadline) -> Result:
     require_possible_totals(problem)
-    optimum = optimum_of_crossing if crosses(problem) else optimum_by_flow
-    estimate, prices = optimum(problem, deadline)
+    estimate, prices = optimum_by_flow(problem, deadline)
     seconds = Seconds(solve=deadline.spent)
     certificate = certify(problem, estimate, prices)
     if certificate.optimal:

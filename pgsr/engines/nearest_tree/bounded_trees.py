@@ -15,7 +15,7 @@ Sizes without bounds are solved as if there were no others, by the loops of `ker
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +25,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.size_trees import MergedTrees, RootDemand, SizeTrees, Windows
 from pgsr.errors import TooLargeError
-from pgsr.machine.parallel import Mapper, Threads, spans_for_threads
+from pgsr.machine.parallel import Threads, spans_for_threads
 
 MOST_QUESTIONS = 2_000
 """Prices of the root that a search may ask for; bisection alone needs some 130 from 2^60 down to the last digit."""
@@ -43,7 +43,7 @@ Prices = tuple[np.ndarray, np.ndarray]
 """What inner regions pay: at sizes without bounds, (inner regions, sizes), and at those with some, the other way."""
 
 
-def bracketed_root_price(ask: Callable[[float], RootDemand], total: int, slack: float = 0.0) -> float:
+def bracketed_root_price(ask: Callable[[float], RootDemand], total: int, slack: float) -> float:
     """Find the price of the root at which all sizes take `total` groups; what they take only has to be increasing.
 
     Newton's method between the highest price known to be too low and the lowest one known to be too high; every third
@@ -91,18 +91,14 @@ class BoundedTrees:
     first_child: np.ndarray
     n_inner: int
     n_regions: int
-    map: Mapper = field(default_factory=Threads)
 
     @classmethod
-    def of(
-        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: CellBounds, mapper: Mapper | None = None
-    ) -> "BoundedTrees":
+    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: CellBounds) -> "BoundedTrees":
         """Take the sizes with bounds apart from the others.
 
         Raises:
             TooLargeError: lower bounds times weights beyond 64-bit arithmetic.
         """
-        mapper = Threads() if mapper is None else mapper
         largest = float((intervals.lower.max(axis=0, initial=0).astype(float) * w).max())
         if largest * tree.n_levels > LARGEST_LOWER:
             raise TooLargeError(f"lower bounds of counts times weights times levels exceed 2^50; {what_to_lower(w)}")
@@ -110,10 +106,10 @@ class BoundedTrees:
         lower, upper = intervals.lower, intervals.upper
         if tree.n_levels > 1:
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
-            return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions, mapper)
+            return cls(y, lower, upper, intervals.clipped, *links, tree.n_regions)
         y, lower, upper = (np.repeat(part, 2, axis=1) for part in (y, lower, upper))
         links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
-        return cls(y, lower, upper, intervals.clipped, *links, 1, mapper)
+        return cls(y, lower, upper, intervals.clipped, *links, 1)
 
     def starting_prices(self) -> np.ndarray:
         """Give prices at which everything takes what is near its noisy count."""
@@ -161,7 +157,7 @@ class BoundedTrees:
         return spans_for_threads(len(self.y), self.y.size, 1)
 
     def _each(self, work: Callable[[tuple[int, int]], object]) -> None:
-        for _ in self.map(work, self._spans):
+        for _ in Threads()(work, self._spans):
             pass
 
 
@@ -204,15 +200,13 @@ class MixedTrees:
     n_regions: int
 
     @classmethod
-    def of(
-        cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: CellBounds, mapper: Mapper | None = None
-    ) -> "MixedTrees":
+    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, intervals: CellBounds) -> "MixedTrees":
         without = np.setdiff1d(np.arange(y.shape[1]), intervals.sizes)
-        free = SizeTrees.of(tree, np.take(y, without, axis=1), w, mapper)
+        free = SizeTrees.of(tree, np.take(y, without, axis=1), w)
         sizes = np.concatenate([without, intervals.sizes])
-        return cls(free, BoundedTrees.of(tree, y, w, intervals, mapper), sizes, tree.n_regions)
+        return cls(free, BoundedTrees.of(tree, y, w, intervals), sizes, tree.n_regions)
 
-    def optimal_prices(self, total: int | None, slack: float = 0.0) -> tuple[float, Prices]:
+    def optimal_prices(self, total: int | None, slack: float) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""
         free, bounded, last = self.free.highest_prices(), self.bounded.starting_prices(), np.inf
 

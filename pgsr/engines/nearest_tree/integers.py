@@ -8,7 +8,6 @@ import numpy as np
 from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
-from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.engines.nearest_tree.size_trees import RootDemand, SizeTrees, root_price
 from pgsr.errors import ProblemError, TooLargeError
@@ -23,33 +22,24 @@ LARGEST = 2**50
 """Largest number times weight times levels: sums along a branch and over sizes then stay within 64 bits."""
 
 
-def nearest_integers(
-    tree: Hierarchy,
-    y: np.ndarray,
-    w: np.ndarray,
-    total: int | None = None,
-    lower: np.ndarray | None = None,
-    upper: np.ndarray | None = None,
-) -> np.ndarray:
+def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None) -> np.ndarray:
     """Find the consistent non-negative integers nearest to y, proved by the exchange test; int64 of the shape of y.
 
         minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
-        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 integer,   sum_s x[root, s] = total if given,
-                    lower[r, s] <= x[r, s] <= upper[r, s] if given.
+        subject to  x[r, s] = sum over children c of x[c, s],   x >= 0 integer,   sum_s x[root, s] = total if given.
 
     Args:
         tree: the regions.
         y: integers, shape (regions, sizes).
         w: non-negative integers, shape (regions,), positive at leaves.
         total: 0 or more, or None.
-        lower, upper: bounds, both or none, int64 of the shape of y, beyond all numbers where there is no bound.
 
     Raises:
-        ProblemError: numbers beyond 64-bit arithmetic, a negative total, or bounds that no numbers satisfy.
+        ProblemError: numbers beyond 64-bit arithmetic, or a negative total.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> nearest_integers(tree, np.array([[9], [4], [-2]]), np.ones(3, int)).ravel()
+        >>> nearest_integers(tree, np.array([[9], [4], [-2]]), np.ones(3, int), None).ravel()
         array([6, 6, 0])
 
     Shown equal to exhaustive search by `tests/test_nearest_tree.py::test_equals_brute_force`.
@@ -58,23 +48,15 @@ def nearest_integers(
         raise ProblemError(f"no non-negative numbers add up to {total:,}; give a total of 0 or more")
     if max(int(np.abs(y).max()), total or 0) * int(w.max()) * tree.n_levels > LARGEST:
         raise TooLargeError(f"counts times weights times levels exceed 2^50; {what_to_lower(w)}")
-    if lower is None or upper is None:
-        trees = SizeTrees.of(tree, y, w)
-        _, below = optimal_prices(trees, total, SLACK)
-    else:
-        intervals = CellBounds.of(tree, lower, upper)
-        reason = intervals.contradiction(tree, y.shape[1], total, lower, upper)
-        if reason is not None:
-            raise ProblemError(reason)
-        trees = MixedTrees.of(tree, y, w, intervals)
-        _, below = trees.optimal_prices(total, SLACK)
+    trees = SizeTrees.of(tree, y, w)
+    _, below = optimal_prices(trees, total, SLACK)
     for x in widening(trees, below, total):
-        if x is not None and passes_exchange_test(tree, w, x, y, total is not None, lower, upper):
+        if x is not None and passes_exchange_test(tree, w, x, y, total is not None):
             return x
     raise ProblemError(f"no proved optimum in windows of {WIDEST:,}; this is a defect, please report it")
 
 
-def optimal_prices(trees: SizeTrees, total: int | None, slack: float = 0.0) -> tuple[float, np.ndarray]:
+def optimal_prices(trees: SizeTrees, total: int | None, slack: float) -> tuple[float, np.ndarray]:
     """Find the price that the root is paid, and those paid by inner regions, shape (inner regions, sizes).
 
     Args:

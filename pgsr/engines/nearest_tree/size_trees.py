@@ -1,13 +1,13 @@
 """The trees of some sizes, one per size, and the passes over them; see the docstring of this package."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.machine.parallel import Mapper, Threads, spans_for_threads
+from pgsr.machine.parallel import Threads, spans_for_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class RootDemand:
         return cls(slope, intercept, sum(part.count for part in parts))
 
 
-def root_price(ask: Callable[[float], RootDemand], total: int, slack: float = 0.0) -> float:
+def root_price(ask: Callable[[float], RootDemand], total: int, slack: float) -> float:
     """Find the price of the root at which all sizes take `total` >= 1 groups, by Newton's method on one number.
 
     What they take is convex, increasing and piecewise linear in the price, so after the first step the prices fall
@@ -92,7 +92,6 @@ class SizeTrees:
         w, parent, first_child: as in problem and hierarchy; w is whole where integers are asked for.
         n_inner: regions with children; they come first.
         n_regions: regions without the added one.
-        map: where ranges of sizes run.
     """
 
     y: np.ndarray
@@ -101,19 +100,17 @@ class SizeTrees:
     first_child: np.ndarray
     n_inner: int
     n_regions: int
-    map: Mapper = field(default_factory=Threads)
 
     @classmethod
-    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, mapper: Mapper | None = None) -> "SizeTrees":
+    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray) -> "SizeTrees":
         # Compiled loops tell read-only and strided arrays from others and would be compiled twice.
-        mapper = Threads() if mapper is None else mapper
         if tree.n_levels > 1:
             y = np.require(y, np.int64, ["C", "W"])
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
-            return cls(y, *links, tree.n_regions, mapper)
+            return cls(y, *links, tree.n_regions)
         # A lone region becomes the only child of a region without weight, so that every tree has an inner region.
         links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
-        return cls(np.stack([np.zeros_like(y[0]), y[0]]), *links, 1, mapper)
+        return cls(np.stack([np.zeros_like(y[0]), y[0]]), *links, 1)
 
     @property
     def n_sizes(self) -> int:
@@ -183,7 +180,7 @@ class SizeTrees:
         return spans_for_threads(self.n_sizes, self.y.size, CHUNK)
 
     def _each(self, work: Callable[[tuple[int, int]], None]) -> None:
-        for _ in self.map(work, self._spans):
+        for _ in Threads()(work, self._spans):
             pass
 
 

@@ -73,7 +73,7 @@ def cheapest_flow(network: FlowNetwork, start: np.ndarray | None = None, near: n
     """
     from pgsr.engines.quadratic_flow import exchange_kernel
 
-    price = np.rint(relaxed_prices(network, tolerance=_ENOUGH) if start is None else start).astype(np.int64)
+    price = np.rint(relaxed_prices(network, None, _ENOUGH) if start is None else start).astype(np.int64)
     price[0] = 0
     excess = np.empty(network.n_vertices, np.int64)
     arcs = _arcs(network, near)

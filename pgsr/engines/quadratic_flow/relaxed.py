@@ -18,8 +18,8 @@ are at their lower bounds would be moved infinitely far. It begins with the most
 
 def relaxed_prices(
     network: FlowNetwork,
-    start: np.ndarray | None = None,
-    tolerance: float = 1e-6,
+    start: np.ndarray | None,
+    tolerance: float,
     patience: int | None = None,
     least_tie: float = LEAST_TIE,
     balanced: bool = False,
@@ -51,7 +51,7 @@ def relaxed_prices(
 
     Example:
         >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
-        >>> float(relaxed_prices(network)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
+        >>> float(relaxed_prices(network, None, 1e-6)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
         4.6667
     """
     system, tie = _System(network), MOST_TIE

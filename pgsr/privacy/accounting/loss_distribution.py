@@ -48,7 +48,7 @@ class LossDistribution:
     chances: tuple[int, ...]
     beyond: int
     precision: int
-    above: bool = True
+    above: bool
 
     @property
     def last(self) -> Fraction:

@@ -192,7 +192,7 @@ def _envelope(parts: list[LossDistribution]) -> LossDistribution:
         over += chances[place]
         shrunk = shifted_up((shrunk + chances[place]) * ratio, precision)
     chances[0] = max(0, one - over)
-    return trimmed(LossDistribution(first, step, tuple(chances), beyond, precision))
+    return trimmed(LossDistribution(first, step, tuple(chances), beyond, precision, above=True))
 
 
 def _halves(within: list[tuple[int, int]], *, low: bool) -> list[int]:

@@ -94,7 +94,7 @@ class DiscreteGaussian(Law):
         k = np.asarray(k, float)
         return -k * k * float(self._rate) - self._log_total
 
-    def shape(self, factor: float = 1.0) -> GaussianShape:
+    def shape(self, factor: float) -> GaussianShape:
         return GaussianShape(float(self.sigma_squared) ** 0.5 * factor)
 
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:

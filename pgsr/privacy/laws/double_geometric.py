@@ -57,7 +57,7 @@ class DoubleGeometric(Law):
     @property
     def variance(self) -> float:
         """The variance 2 a / (1 - a)^2, about 2 scale^2 - 1/6."""
-        return self.shape().variance
+        return self.shape(1.0).variance
 
     @property
     def variance_bound(self) -> Fraction:
@@ -79,7 +79,7 @@ class DoubleGeometric(Law):
         log_zero = np.log(np.tanh(t / 2)) if t < 1 else log1p(-2 * exp(-t) / (1 + exp(-t)))
         return log_zero - np.abs(k) * t
 
-    def shape(self, factor: float = 1.0) -> GeometricShape:
+    def shape(self, factor: float) -> GeometricShape:
         return GeometricShape(float(self.scale) * factor)
 
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:

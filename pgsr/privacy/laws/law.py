@@ -47,12 +47,12 @@ class Law(ABC):
         """Compute ln P(X = k) for every integer k of an array, to within a few roundings of the result."""
 
     @abstractmethod
-    def shape(self, factor: float = 1.0) -> Shape:
+    def shape(self, factor: float) -> Shape:
         """Give the law in floating point, if its scale or sigma were `factor` times as large; `factor` > 0."""
 
     def probability_beyond(self, m: np.ndarray) -> np.ndarray:
         """Compute P(|X| > m) for every integer m >= -1 of an array, with a relative error below 1e-11."""
-        return self.shape().probability_beyond(m)
+        return self.shape(1.0).probability_beyond(m)
 
     @abstractmethod
     def probability_at_most(self, m: int, precision: int) -> tuple[int, int]:

@@ -122,7 +122,7 @@ class Choices:
             self.names + other.names,
         )
 
-    def broken(self, x: np.ndarray, near: float = 0.0, relative: float = 0.0) -> np.ndarray:
+    def broken(self, x: np.ndarray, near: float, relative: float) -> np.ndarray:
         """Say which choices no alternative holds of, rows by as much as one of their cells may be off; bool."""
         have = self.rows @ x.ravel()
         off = near * abs(self.rows).max(axis=1).toarray().ravel() + relative * np.abs(have)

@@ -38,9 +38,9 @@ class Conditions:
     row_lower: np.ndarray
     row_upper: np.ndarray
     names: tuple[str, ...]
-    stated: tuple[str, ...] = ()
-    sources: np.ndarray | None = None
-    choices: Choices | None = None
+    stated: tuple[str, ...]
+    sources: np.ndarray | None
+    choices: Choices | None
 
     @classmethod
     def none(cls, n_cells: int) -> "Conditions":
@@ -55,6 +55,7 @@ class Conditions:
             (),
             (),
             np.full((2, n_cells), -1, np.int32),
+            None,
         )
 
     @property

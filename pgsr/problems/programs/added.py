@@ -2,7 +2,6 @@
 
 | where                       | unknowns                                | rows                                  |
 |-----------------------------|-----------------------------------------|---------------------------------------|
-| sums were measured          | s[k], each sum's value, with its weight | a[k] x - s[k] = 0                     |
 | conditions joined by either | b, 0 or 1, of every alternative         | sum of b >= 1;  b = 1 implies its rows |
 
 A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
@@ -25,8 +24,6 @@ from pgsr.problems.programs.statement import Statement
 
 def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.ndarray] | None) -> Program:
     """Add what a problem asks for behind the unknowns and rows of a program in its cells."""
-    if problem.sums is not None:
-        program = _with_sums(program, problem)
     stated = problem.conditions
     if stated is not None and stated.choices is not None:
         program = _with_choices(program, implied_rows(stated.choices, problem.intervals if box is None else box))
@@ -87,21 +84,6 @@ def _with_choices(program: Program, implied: ImpliedRows) -> Program:
     switch = np.concatenate([np.full(len(program.order_right) + len(choices), -1), program.n + places])
     program = _joined(program, none, (0.0 * one, one), none, order=(rows, right))
     return replace(program, switch=switch)
-
-
-def _with_sums(program: Program, problem: Statement) -> Program:
-    """Add s = a x, written s = y + z as cells are: a z - z[s] = y[s] - a y."""
-    sums = problem.sums
-    assert sums is not None
-    none = np.full(len(sums), np.inf)
-    rows = sparse.hstack([sums.matrix.astype(float), -sparse.eye_array(len(sums))])
-    return _joined(
-        program,
-        sums.weights,
-        (-none, none),
-        sums.values,
-        equal=(rows, sums.values - sums.matrix @ program.origin),
-    )
 
 
 def _joined(

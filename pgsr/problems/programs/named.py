@@ -32,9 +32,9 @@ class NamedProgram:
         minimise    sum_j quadratic[j] x[j]^2 + linear[j] x[j]  + constant
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
 
-    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where sums
+    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where ranks
     were measured (`pgsr.problems.programs.added`). Where distances are sums of
-    magnitudes there are two more per cell and per sum, x = y + up - down, and the objective is sum w (up + down).
+    magnitudes there are two more per cell, x = y + up - down, and the objective is sum w (up + down).
 
     Attributes:
         label: the problem's.
@@ -46,8 +46,7 @@ class NamedProgram:
         integer: shape (n,), bool.
         variables, rows: names; x[US/GA,3], consistency[US,3], total[US], order[US/GA,3] (between the cells 3
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
-            distance[US/GA,3]. Of measured sums s[total(US/GA)] (their deviations d[...]) and rows
-            sum[total(US/GA)]. Of choices choice[..,1] for the first alternative, either[..], and if[..,1,1] and so on
+            distance[US/GA,3]. Of choices choice[..,1] for the first alternative, either[..], and if[..,1,1] and so on
             for what it implies.
     notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
@@ -122,7 +121,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     program = program_of(problem)
     moved = np.zeros_like(program.origin) if shifted else program.origin
     cells = _cells(problem, regions, "z" if shifted else "x")
-    variables, added_equal, added_order = _added_names(problem, cells, "d" if shifted else "s", _alternatives(program))
+    variables, added_equal, added_order = _added_names(problem, cells, _alternatives(program))
     stated = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
@@ -138,24 +137,23 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     return stated if program.norm == 2 else _magnitudes(stated, program, variables, moved)
 
 
-def row_names(problem: Statement, names: str = "auto") -> Names:
+def row_names(problem: Statement, names: str) -> Names:
     """Give the names of all rows of a problem's program, in their order, without the program.
 
     Example:
         >>> from pgsr import Hierarchy, Problem
         >>> tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
-        >>> row_names(Problem.of([[0, 3], [1, 2]], tree, groups=5)).texts()
+        >>> row_names(Problem.of([[0, 3], [1, 2]], tree, groups=5), "auto").texts()
         ['consistency[US,0]', 'consistency[US,1]', 'total[US]']
     """
     regions = _region_names(problem, names)
     choices = None if problem.conditions is None else problem.conditions.choices
     implied = () if choices is None else choices.alternative[implied_rows(choices, problem.intervals).row]
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), "s", implied)
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), implied)
     rows = _rows(problem, regions, equal, order)
     if problem.norm != 1:
         return rows
-    sums = () if problem.sums is None else problem.sums.weights
-    return rows + _renamed(cells, "distance", np.flatnonzero(np.concatenate([problem.cell_weights, sums])))
+    return rows + _renamed(cells, "distance", np.flatnonzero(problem.cell_weights))
 
 
 def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str], list[str]]:
@@ -172,7 +170,7 @@ def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str]
         (['consistency[US,0]', 'consistency[US,1]', 'total[US]'], ['total(US/GA) >= 2'])
     """
     regions = _region_names(problem, "auto")
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "z"), "d", _alternatives(program))
+    cells, equal, order = _added_names(problem, _cells(problem, regions, "z"), _alternatives(program))
     rows, stated = _rows(problem, regions, equal, order).texts(), problem.conditions
     if stated is None:
         return cells.texts(), rows[: len(program.right)], rows[len(program.right) :]
@@ -192,32 +190,25 @@ def _alternatives(program: Program) -> np.ndarray:
     return places - program.n
 
 
-def _added_names(
-    problem: Statement, cells: Names, of_sums: str, implied: Sequence[int] | np.ndarray
-) -> tuple[Names, Names, Names]:
+def _added_names(problem: Statement, cells: Names, implied: Sequence[int] | np.ndarray) -> tuple[Names, Names, Names]:
     """The names of all unknowns, and of the equalities and inequalities that `added` puts behind those of cells.
 
     `implied` are the alternatives of implied rows, one each, counted from the first or from behind the last one.
     """
     equal, order = Names.of([]), Names.of([])
     choices = None if problem.conditions is None else problem.conditions.choices
-    if problem.sums is None and choices is None:
+    if choices is None:
         return cells, equal, order
-    if problem.sums is not None:
-        words = _told_apart(problem.sums.names)
-        cells += Names.of([f"{of_sums}({word})" for word in words])
-        equal += Names.of([f"sum({word})" for word in words])
-    if choices is not None:
-        words = _told_apart(choices.names, "choice", LONGEST - len("choice(,999,999)"))
-        first = np.searchsorted(choices.choice, choices.choice)
-        sides = [f"{words[c]},{k}" for c, k in zip(choices.choice, np.arange(len(first)) - first + 1, strict=True)]
-        cells += Names.of([f"choice({side})" for side in sides])
-        order += Names.of([f"either({word})" for word in words])
-        rows, seen = [], {}
-        for k in np.asarray(implied, int).tolist():
-            seen[k] = seen.get(k, 0) + 1
-            rows.append(f"if({sides[k]},{seen[k]})")
-        order += Names.of(rows)
+    words = _told_apart(choices.names, "choice", LONGEST - len("choice(,999,999)"))
+    first = np.searchsorted(choices.choice, choices.choice)
+    sides = [f"{words[c]},{k}" for c, k in zip(choices.choice, np.arange(len(first)) - first + 1, strict=True)]
+    cells += Names.of([f"choice({side})" for side in sides])
+    order += Names.of([f"either({word})" for word in words])
+    rows, seen = [], {}
+    for k in np.asarray(implied, int).tolist():
+        seen[k] = seen.get(k, 0) + 1
+        rows.append(f"if({sides[k]},{seen[k]})")
+    order += Names.of(rows)
     return cells, equal, order
 
 
@@ -332,7 +323,7 @@ def _stated_names(problem: Statement) -> Names:
     return Names.of(() if problem.conditions is None else _told_apart(problem.conditions.names, "condition", LONGEST))
 
 
-def _told_apart(names: Sequence[str], kind: str = "", longest: int = LONGEST - len("distance()")) -> list[str]:
+def _told_apart(names: Sequence[str], kind: str, longest: int) -> list[str]:
     """Encode names, told apart where two are the same, and numbered where they are too long."""
     words, seen = [], {}
     for number, name in enumerate(names):

@@ -9,7 +9,6 @@ from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.stated import Conditions
-from pgsr.problems.sums import MeasuredSums
 
 
 class Statement(Protocol):
@@ -59,8 +58,6 @@ class Statement(Protocol):
     def w(self) -> np.ndarray: ...
     @property
     def conditions(self) -> Conditions | None: ...
-    @property
-    def sums(self) -> MeasuredSums | None: ...
     @property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]: ...
     @property

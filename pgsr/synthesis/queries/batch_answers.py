@@ -47,9 +47,7 @@ class Batch:
         return replace(self, place=self.place[rows], group=part(self.group), own=own, relative=relative, size=size)
 
 
-def batches(
-    workload: Workload, queries: Sequence[int], convert: Callable[[np.ndarray], Array] = lambda x: x
-) -> list[Batch]:
+def batches(workload: Workload, queries: Sequence[int], convert: Callable[[np.ndarray], Array]) -> list[Batch]:
     """Sort queries by kind; `convert` makes index and indicator arrays fit the tables, e.g. `torch.as_tensor`."""
     domain = workload.domain
     group_rows = starts(len(attribute) for attribute in domain.group)
@@ -92,7 +90,8 @@ def answers_of(tables: ComponentTables, batch: Batch) -> Array:
     relative = None
     if batch.relation is not None:
         relative = Members.of(tables, _product(tables.slots, batch.relative), by_size=by_size, own=False)
-    curve = [x for x in persons_factor(tables.domain, batch.level, batch.relation, own, relative) if x is not None]
+    factors = persons_factor(tables.domain, batch.level, batch.relation, own, relative, pairs=False)
+    curve = [x for x in factors if x is not None]
     factor = curve[0]
     if batch.size is not None:
         factor = 0

@@ -51,10 +51,10 @@ class Curator:
         budget: AdaptiveBudget,
         source: Source,
         *,
-        neighbours: Neighbours = Neighbours.REPLACE,
-        n_persons: int | None = None,
-        ledger: RhoLedger | None = None,
-        name: str = "population",
+        neighbours: Neighbours,
+        n_persons: int | None,
+        ledger: RhoLedger | None,
+        name: str,
     ) -> None:
         neighbours, self._ledger = require_fit(population, budget, source, neighbours, ledger)
         require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")

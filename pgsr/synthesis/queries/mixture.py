@@ -188,7 +188,7 @@ CHUNK = 2**18
 """How many probabilities of members are handled at a time, so that they stay in the cache."""
 
 
-def all_answers(tables: ComponentTables, workload: Workload, *, pairs: bool = False) -> np.ndarray:
+def all_answers(tables: ComponentTables, workload: Workload, *, pairs: bool) -> np.ndarray:
     """Compute the answers of all queries, float64, shape (queries,).
 
     Marginals that ask the same of members share it: what members contribute is computed once per cell and component,

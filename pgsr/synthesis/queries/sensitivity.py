@@ -10,9 +10,7 @@ from pgsr.synthesis.data.domain import Domain, Neighbours, chosen, require_whole
 from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
 
 
-def sensitivities(
-    workload: Workload, neighbours: Neighbours = Neighbours.REPLACE, *, pairs: bool = False
-) -> np.ndarray:
+def sensitivities(workload: Workload, neighbours: Neighbours, *, pairs: bool = False) -> np.ndarray:
     """Compute the largest change of the count of every query between neighbours.
 
     Let f(x) be what a group x adds to the count of a query without its condition on COUNT: 0 or 1 at group level, a

@@ -128,9 +128,9 @@ def persons_factor(
     level: Level,
     relation: Relative | None,
     own: Members,
-    relative: Members | None = None,
+    relative: Members | None,
     *,
-    pairs: bool = False,
+    pairs: bool,
 ) -> Curve:
     """Compute the factor that members contribute in one component, by size of the group or summed over sizes.
 

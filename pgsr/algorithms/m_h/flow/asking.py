@@ -74,7 +74,7 @@ class PartQuestion:
     kept: tuple[np.ndarray, ...]
     price: np.ndarray
     top: np.ndarray
-    flows: list[np.ndarray] | None = None
+    flows: list[np.ndarray] | None
 
 
 def begin(parts: Parts, key: Key) -> Reply:

@@ -27,7 +27,7 @@ _TEXTS: dict[str, tuple[Callable[[NamedProgram], Iterator[bytes]], Callable[[Ite
 ENDINGS = (*_TEXTS, ".npz")
 
 
-def write_problem(problem: Statement, path: str | Path, names: str = "auto", shifted: bool = False) -> None:
+def write_problem(problem: Statement, path: str | Path, names: str, shifted: bool) -> None:
     """Write a problem in the format that the file's ending names; a file of that name is replaced in one step.
 
     Args:

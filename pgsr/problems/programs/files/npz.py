@@ -1,7 +1,7 @@
 """NumPy's format: the problem itself, to the last field, and its program as arrays for whoever has NumPy alone.
 
 problem_*           the fields of `pgsr.Problem`, K of every level among them, and where the cells of every region
-                    start; hierarchy_* the regions, sums_* its measured sums, ranks_* its fitted ranks
+                    start; hierarchy_* the regions, ranks_* its fitted ranks
 P, q, constant      the objective 1/2 sum P x^2 + q x + constant; P is the diagonal, constant decimal text
 A_data, A_indices, A_indptr, A_shape    the rows, compressed: row i has the entries A_indptr[i] : A_indptr[i + 1]
 l, u                l <= A x <= u
@@ -33,7 +33,6 @@ from pgsr.problems.programs.files.reading import FileError
 from pgsr.problems.programs.named import NamedProgram
 from pgsr.problems.programs.names import Names
 from pgsr.problems.programs.statement import Statement
-from pgsr.problems.sums import MeasuredSums
 
 
 def write(problem: Statement, program: NamedProgram, file: BinaryIO) -> None:
@@ -104,23 +103,10 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield from _of_conditions(value)
         elif field.name == "noise":
             yield "problem_noise", json.dumps([level and str(level) for level in value])
-        elif isinstance(value, MeasuredSums):
-            yield from _of_sums(value)
         elif isinstance(value, View | Totals):
             yield f"problem_{field.name}", value.name
         else:
             yield f"problem_{field.name}", value
-
-
-def _of_sums(sums: MeasuredSums) -> Iterator[tuple[str, Any]]:
-    for name in ("data", "indices", "indptr", "shape"):
-        yield f"sums_{name}", getattr(sums.matrix, name)
-    yield from (("sums_values", sums.values), ("sums_weights", sums.weights), ("sums_names", json.dumps(sums.names)))
-
-
-def _sums(arrays: Mapping[str, np.ndarray]) -> MeasuredSums:
-    names = tuple(json.loads(str(arrays["sums_names"])))
-    return MeasuredSums(_compressed(arrays, "sums"), arrays["sums_values"], arrays["sums_weights"], names)
 
 
 def _of_conditions(stated: Conditions) -> Iterator[tuple[str, Any]]:
@@ -176,8 +162,6 @@ def problem_fields(arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
             continue
         out[name] = value if value.ndim else value.item()
     out["view"], out["sizes"] = View[out["view"]], Sizes(tree, tuple(out["sizes"].tolist()))
-    if "sums_values" in arrays:
-        out["sums"] = _sums(arrays)
     if "totals" in out:
         out["totals"] = Totals[out["totals"]]
     if "noise" in out:
