@@ -27,7 +27,6 @@ from pgsr.experiments.ours import (
     every_release,
     exact_optima,
     known_priors,
-    laws_and_units,
     synthetic_populations,
 )
 from pgsr.experiments.ours.benchmark import experiment as benchmark
@@ -52,7 +51,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     exact_optima.EXPERIMENT,
     every_release.EXPERIMENT,
     coverage.EXPERIMENT,
-    laws_and_units.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
     known_priors.EXPERIMENT,
     benchmark.EXPERIMENT,

@@ -70,7 +70,6 @@ WITHOUT = {
     "X1": "ours, of no paper",
     "X2": "ours, of no paper",
     "X3": "ours, of no paper",
-    "X4": "ours, of no paper",
     "X5": "ours, of no paper",
     "X6": "ours, of no paper",
     "HP0": "the paper prints no settings",
