@@ -14,8 +14,8 @@ import pytest
 from pgsr.datasets import flights
 from pgsr.datasets.census_figures import states
 from pgsr.errors import DataError
-from pgsr.experiments.data import acs2019, tlc_trips
 from pgsr.experiments.data import census2010_race as census2010
+from pgsr.experiments.data import tlc_trips
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.experiments.data.kuo_hawaiian import kuo_hawaiian
@@ -295,48 +295,3 @@ def test_trips_that_are_something_else(tmp_path):
 def test_real_trips():
     truth = tlc_trips.tlc_trips(real(tlc_trips.FILE.file))
     assert [len(range(truth.hierarchy.n_regions)[truth.hierarchy.level(level)]) for level in range(3)] == [1, 6, 263]
-
-
-# An extract of IPUMS
-
-
-def extract(folder: Path, **changes: object) -> None:
-    """A couple with a child, a person alone in group quarters, and three friends, in the layout of IPUMS USA."""
-    rows = {
-        "YEAR": [2019] * 7, "SERIAL": [1, 1, 1, 2, 3, 3, 3], "PERNUM": [1, 2, 3, 1, 1, 2, 3],
-        "RELATE": [1, 2, 3, 1, 1, 12, 12], "OWNERSHP": [1, 1, 1, 0, 2, 2, 2],
-        "HHINCOME": [120_000] * 3 + [9_999_999] + [-5] * 3, "AGE": [40, 41, 3, 90, 25, 24, 26],
-        "SEX": [1, 2, 2, 1, 1, 2, 1], "RACE": [1, 2, 9, 1, 1, 3, 8], "MARST": [1, 1, 6, 5, 6, 6, 6],
-        "EDUC": [11, 10, 0, 6, 7, 7, 8], "EMPSTAT": [1, 2, 0, 3, 1, 1, 1],
-    }  # fmt: skip
-    pd.DataFrame(rows | changes).to_csv(folder / acs2019.FILE.file, index=False)
-
-
-def test_an_extract_of_ipums(tmp_path):
-    extract(tmp_path)
-    full = acs2019.acs2019("full", tmp_path).population
-    assert [len(each) for each in (*full.domain.group, *full.domain.individual)] == [3, 7, 9, 2, 9, 6, 12, 4]
-    assert (full.n_groups, full.n_persons, full.domain.max_size) == (3, 7, 10)
-    assert full.groups.tolist() == [[1, 4], [0, 6], [2, 0]]
-    assert full.persons[2].tolist() == [0, 1, 8, 5, 0, 0]
-    reduced = acs2019.acs2019("reduced", tmp_path).population
-    assert (reduced.n_persons, reduced.domain.max_size) == (7, 3)
-    assert reduced.groups.tolist() == [[1, 1], [0, 2], [2, 0]]
-    related = acs2019.acs2019("related", tmp_path)
-    assert related.population.role_of.tolist() == [0, 1, 2, 0]
-    assert sum(homes for homes, _ in related.left_out.values()) == 1
-
-
-def test_an_extract_that_is_something_else(tmp_path):
-    with pytest.raises(DataError, match=r"ipums_acs2019_ny\.csv does not exist"):
-        acs2019.acs2019(folder=tmp_path)
-    extract(tmp_path, RACE=[10] * 7)
-    with pytest.raises(DataError, match=r"is not the extract expected: .*RACE has values outside"):
-        acs2019.acs2019(folder=tmp_path)
-    with pytest.raises(DataError, match="kind='some' is unknown"):
-        acs2019.acs2019("some", tmp_path)
-
-
-@pytest.mark.slow
-def test_the_real_extract():
-    assert acs2019.acs2019("related", real(acs2019.FILE.file)).population.n_groups > 10_000

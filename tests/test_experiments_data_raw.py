@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pgsr.errors import DataError
-from pgsr.experiments.data import acs2019, tlc_trips
+from pgsr.experiments.data import tlc_trips
 from pgsr.experiments.data.census2000 import COUNTIES, TRACTS, census2000
 from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.experiments.data.census2000_race import Race, census2000_race
@@ -20,7 +20,7 @@ from pgsr.experiments.data.census2010_race import census2010_race
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
-from pgsr.experiments.data.raw import ipums, kuo2018, tlc
+from pgsr.experiments.data.raw import kuo2018, tlc
 from pgsr.experiments.data.raw import nhts2001 as survey
 from pgsr.experiments.data.raw import summary_file_1 as sf1
 from pgsr.experiments.data.raw.files import members
@@ -391,26 +391,3 @@ def test_trips_that_are_something_else(tmp_path):
     (tmp_path / "zones.geojson").write_text('{"features": [{"properties": {}, "geometry": null}]}')
     with pytest.raises(DataError, match="holds no polygons with a location_id"):
         tlc.trips([file, tmp_path / "zones.geojson"], tmp_path)
-
-
-# An extract of IPUMS
-
-
-def test_an_extract_of_new_york_is_cut_out(tmp_path):
-    rows = {
-        "YEAR": [2019, 2019, 2019, 2018], "STATEFIP": [36, 34, 36, 36], "SERIAL": [8, 7, 8, 9], "PERNUM": [2, 1, 1, 1],
-        "RELATE": [2, 1, 1, 1], "OWNERSHP": [1] * 4, "HHINCOME": [-5] * 4, "AGE": [40] * 4, "SEX": [1] * 4,
-        "RACE": [1] * 4, "MARST": [1] * 4, "EDUC": [6] * 4, "EMPSTAT": [1] * 4,
-    }  # fmt: skip
-    file = tmp_path / "usa_00001.csv.gz"
-    pd.DataFrame(rows).to_csv(file, index=False)
-    found = pd.read_csv(ipums.new_york([file], tmp_path))
-    assert found[["SERIAL", "PERNUM"]].to_numpy().tolist() == [[8, 1], [8, 2]]
-    assert acs2019.acs2019("reduced", tmp_path).population.n_persons == 2
-    with pytest.raises(DataError, match="2 files of an extract"):
-        ipums.new_york([file, file], tmp_path)
-    pd.DataFrame(rows).drop(columns="RACE").to_csv(file, index=False)
-    with pytest.raises(DataError, match="has no column RACE; select it in the extract"):
-        ipums.new_york([file], tmp_path)
-    with pytest.raises(DataError, match="cannot be read as CSV"):
-        ipums.new_york([tmp_path / "nowhere.csv"], tmp_path)

@@ -178,10 +178,8 @@ def test_convert_makes_and_checks(tmp_path):
 
 
 def test_a_file_that_nobody_has_had_is_told(tmp_path):
-    (tmp_path / "extract.csv").write_text(
-        "SERIAL,PERNUM,RELATE,OWNERSHP,HHINCOME,AGE,SEX,RACE,MARST,EDUC,EMPSTAT\n8,1,1,1,52000,40,2,1,6,6,1\n"
-    )
-    code, told = run("convert", "ipums_acs2019_ny", str(tmp_path / "extract.csv"), "--out", str(tmp_path))
+    (tmp_path / "trips.csv").write_text("medallion,PULocationID\nA,1\n")
+    code, told = run("convert", "tlc2014_trips", str(tmp_path / "trips.csv"), "--out", str(tmp_path))
     assert code == 0
     assert told.startswith("unknown ")
     assert re.search("its content [0-9a-f]{64} is not compared", told)
@@ -201,10 +199,10 @@ def test_check_says_what_is_absent_and_what_is_wrong(tmp_path, monkeypatch):
 
 
 def test_fetch_says_what_to_do_by_hand(tmp_path):
-    code, told = run("fetch", "ipums_acs2019_ny", "--out", str(tmp_path))
+    code, told = run("fetch", "tlc2014_trips", "--out", str(tmp_path))
     assert code == 1
-    assert told.startswith("ipums_acs2019_ny has no public address to download from.")
-    assert "by hand: register at usa.ipums.org; select the sample 2019 ACS" in told
+    assert told.startswith("tlc2014_trips has no public address to download from.")
+    assert "by hand: ask the Commission" in told
     assert list(tmp_path.iterdir()) == []
 
 

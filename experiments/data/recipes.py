@@ -10,14 +10,14 @@ from pathlib import Path
 
 from pgsr.datasets.census_figures import states
 from pgsr.errors import DataError
-from pgsr.experiments.data import acs2019, nhts2001, tlc_trips
+from pgsr.experiments.data import nhts2001, tlc_trips
 from pgsr.experiments.data.census2000 import COUNTIES, TRACTS
 from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.experiments.data.census2010_race import FILE as BLOCKS
 from pgsr.experiments.data.files import DataFile
 from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
-from pgsr.experiments.data.raw import ipums, kuo2018, summary_file_1, tlc
+from pgsr.experiments.data.raw import kuo2018, summary_file_1, tlc
 from pgsr.experiments.data.raw import nhts2001 as survey
 
 Converter = Callable[[Sequence[Path], Path], Path]
@@ -217,19 +217,6 @@ RECIPES = (
         raw="SS2010.sf1.zip for the two letters SS of 52 states, or the folder that holds them",
         downloads=_archives_2010(),
         unchecked="nobody here has converted the Bureau's files; the totals are those that Kuo et al. 2018 print",
-    ),
-    Recipe(
-        data=acs2019.FILE,
-        what="persons of New York in the American Community Survey of 2019, with their households",
-        needed_by="no published result, in which the travel survey stands in; HP1 to HP3b take it where it is there",
-        source="IPUMS USA, University of Minnesota, usa.ipums.org, sample 2019 ACS",
-        licence="for registered users, who must cite it and may not pass it on",
-        convert=ipums.new_york,
-        raw="the extract, such as usa_00001.csv.gz",
-        by_hand="register at usa.ipums.org; select the sample 2019 ACS and the variables STATEFIP, "
-        f"{', '.join(name for name in acs2019.FILE.columns if name not in ('SERIAL', 'PERNUM'))}; select cases of "
-        "STATEFIP 36; structure rectangular by person, format CSV",
-        unchecked="nobody here has had the extract",
     ),
     Recipe(
         data=tlc_trips.FILE,
