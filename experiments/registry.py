@@ -26,7 +26,6 @@ from pgsr.experiments.ours import (
     coverage,
     every_release,
     exact_optima,
-    known_priors,
     synthetic_populations,
 )
 from pgsr.experiments.ours.benchmark import experiment as benchmark
@@ -52,7 +51,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     every_release.EXPERIMENT,
     coverage.EXPERIMENT,
     synthetic_populations.EXPERIMENT,
-    known_priors.EXPERIMENT,
     benchmark.EXPERIMENT,
     settings.EXPERIMENT,
     errors.EXPERIMENT,

@@ -72,7 +72,6 @@ WITHOUT = {
     "X2": "ours, of no paper",
     "X3": "ours, of no paper",
     "X5": "ours, of no paper",
-    "X6": "ours, of no paper",
     "HP0": "the paper prints no settings",
     "HP1": "figure 2 has no numbers",
     "HP2": "figure 3 has no numbers",
