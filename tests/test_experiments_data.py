@@ -8,14 +8,12 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pgsr.datasets import flights
 from pgsr.datasets.census_figures import states
 from pgsr.errors import DataError
 from pgsr.experiments.data import census2010_race as census2010
-from pgsr.experiments.data import tlc_trips
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.experiments.data.kuo_hawaiian import kuo_hawaiian
@@ -240,58 +238,3 @@ def test_blocks_of_2010_are_those_that_the_authors_published():
     row = census2010.census2010_race("nhpi", "states", real(census2010.FILE.file)).rows(0, 1)[0]
     assert np.array_equal(np.flatnonzero(row), published["size"])
     assert np.array_equal(row[published["size"]], published["n_groups"])
-
-
-# Trips of 2014
-
-
-LOOKUP = (
-    'LocationID,Borough,Zone,service_zone\n1,EWR,"Newark Airport",EWR\n4,Queens,b,c\n2,Queens,a,c\n264,Unknown,NV,\n'
-)
-
-
-def trips(folder: Path, rows: list[tuple[str | None, int | None]], lookup: str = LOOKUP) -> None:
-    pd.DataFrame(rows, columns=["medallion", "PULocationID"]).to_parquet(folder / tlc_trips.FILE.file)
-    (folder / tlc_trips.ZONES.file).write_text(lookup)
-
-
-def test_trips_are_counted_by_taxi_and_zone(tmp_path):
-    """A taxi in two zones is two groups; trips from unknown zones do not count."""
-    trips(tmp_path, [("A", 2), ("A", 2), ("A", 2), ("A", 1), ("B", 2), ("C", 264), ("B", 4), ("C", 4)])
-    truth = tlc_trips.tlc_trips(tmp_path, max_size=2)
-    rows = {path[-1]: row.tolist() for path, row in zip(truth.hierarchy.paths, truth.counts, strict=True)}
-    assert rows == {
-        "New York": [0, 4, 1], "EWR": [0, 1, 0], "Queens": [0, 3, 1], "zone 1": [0, 1, 0], "zone 4": [0, 2, 0],
-        "zone 2": [0, 1, 1],
-    }  # fmt: skip
-
-
-def test_the_lookup_may_name_unknown_zones_otherwise_and_trips_may_have_a_column_of_names(tmp_path):
-    """Newer lookups of the Commission call 265 the borough N/A, and files joined with one have its column Zone."""
-    lookup = LOOKUP.replace("264,Unknown,NV,\n", '264,"Unknown","N/A","N/A"\n265,"N/A","Outside of NYC","N/A"\n')
-    trips(tmp_path, [("A", 2), ("A", 2), ("A", 265), ("B", 1)], lookup)
-    path = tmp_path / tlc_trips.FILE.file
-    pd.read_parquet(path).assign(Zone=["a", "other name", "outside", "b"]).to_parquet(path)
-    truth = tlc_trips.tlc_trips(tmp_path, max_size=3)
-    assert [path for path in truth.hierarchy.paths if len(path) == 2] == [("New York", "EWR"), ("New York", "Queens")]
-    assert truth.counts[0].tolist() == [0, 1, 1, 0]
-
-
-def test_trips_that_are_something_else(tmp_path):
-    with pytest.raises(DataError, match=r"taxi_zone_lookup\.csv"):
-        tlc_trips.tlc_trips(tmp_path)
-    for rows in ([("A", 3)], [("A", None), ("B", 2)]):
-        trips(tmp_path, rows)
-        with pytest.raises(DataError, match=r"a zone that taxi_zone_lookup\.csv lacks"):
-            tlc_trips.tlc_trips(tmp_path)
-    trips(tmp_path, [("A", 1), (None, 1)])
-    with pytest.raises(DataError, match="trips without a medallion"):
-        tlc_trips.tlc_trips(tmp_path)
-    pd.DataFrame({"hack_license": ["A"]}).to_parquet(tmp_path / tlc_trips.FILE.file)
-    with pytest.raises(DataError, match="no trips by medallion and PULocationID"):
-        tlc_trips.tlc_trips(tmp_path)
-
-
-def test_real_trips():
-    truth = tlc_trips.tlc_trips(real(tlc_trips.FILE.file))
-    assert [len(range(truth.hierarchy.n_regions)[truth.hierarchy.level(level)]) for level in range(3)] == [1, 6, 263]
