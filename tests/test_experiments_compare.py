@@ -16,7 +16,7 @@ from pgsr import CountOfCounts, Hierarchy, Result, Status, View
 from pgsr.data import Split
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import compare as comparing
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Section, as_text, whole
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, as_text, whole
 from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, NoisyVariants, Size, chosen
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
@@ -217,7 +217,7 @@ def test_titles_are_words_with_the_noun_of_each_data_set() -> None:
 @pytest.mark.drawn(1, pool="pages of a comparison")
 def test_what_is_to_be_known_stands_once_below_all_sections(tiny: None) -> None:
     sections = CompareExperiment(problems=("naive",)).run(TRUTH)
-    text = as_text([*sections, Section("again", "elsewhere", sections[0].table)])
+    text = as_text([*sections, VariantSection("again", "elsewhere", sections[0].table)])
     assert text.count("naive: every region's counts alone") == 2
     assert text.count("EMD: entities to add or remove") == 1
     assert text.index("elsewhere") < text.index("EMD: entities to add or remove")

@@ -45,7 +45,7 @@ class Data(StrEnum):
 
 
 @dataclass(frozen=True)
-class Section:
+class VariantSection:
     """The arms of one variant.
 
     Attributes:
@@ -134,7 +134,7 @@ class CompareExperiment:
         truth: CountOfCounts,
         say: Callable[[str], None] = lambda line: None,
         template: Template | None = None,
-    ) -> list[Section]:
+    ) -> list[VariantSection]:
         """Compare all arms of all variants on the same noise.
 
         Args:
@@ -158,7 +158,7 @@ class CompareExperiment:
             for place, (variant, arms) in enumerate(parts, start=1):
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
                 table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, started)
-                sections.append(Section(variant.key, self.title(truth), Comparison(table.rows, variant.words)))
+                sections.append(VariantSection(variant.key, self.title(truth), Comparison(table.rows, variant.words)))
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
                 seconds = time.monotonic() - start
                 progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
@@ -192,7 +192,7 @@ def writable(folder: Path) -> Path:
         raise DataError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
 
 
-def write(sections: Sequence[Section], folder: Path, name: str) -> tuple[Path, Path, Path]:
+def write(sections: Sequence[VariantSection], folder: Path, name: str) -> tuple[Path, Path, Path]:
     """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths."""
     import pandas as pd
 
@@ -209,7 +209,7 @@ def write(sections: Sequence[Section], folder: Path, name: str) -> tuple[Path, P
     return parquet, png, page
 
 
-def whole(sections: Sequence[Section]) -> Comparison:
+def whole(sections: Sequence[VariantSection]) -> Comparison:
     """Make one comparison of the last part, in which methods are named with their problem."""
     rows, last = [], sections[-1].part
     for section in sections:
@@ -218,7 +218,7 @@ def whole(sections: Sequence[Section]) -> Comparison:
     return Comparison(rows, last)
 
 
-def as_text(sections: Sequence[Section]) -> str:
+def as_text(sections: Sequence[VariantSection]) -> str:
     """Write every section's tables under the hierarchy that it was asked on, and below what is to be known of them."""
     parts = []
     for part, those in groupby(sections, key=lambda section: section.part):
@@ -230,7 +230,7 @@ def as_text(sections: Sequence[Section]) -> str:
     return "\n\n".join(parts)
 
 
-def as_html(sections: Sequence[Section], figure: bytes) -> str:
+def as_html(sections: Sequence[VariantSection], figure: bytes) -> str:
     """Make one page without links to other files: every section, and the figure."""
     parts = []
     for part, those in groupby(sections, key=lambda section: section.part):
@@ -243,7 +243,7 @@ def as_html(sections: Sequence[Section], figure: bytes) -> str:
     return _PAGE.format(title=escape(sections[-1].part), body="\n".join(parts))
 
 
-def _notes(sections: Sequence[Section]) -> list[str]:
+def _notes(sections: Sequence[VariantSection]) -> list[str]:
     every = Comparison([row for section in sections for row in section.table.rows], "")
     return list(dict.fromkeys(notes(every)))
 

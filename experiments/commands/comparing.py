@@ -10,7 +10,7 @@ from rich.console import Console
 from pgsr import View
 from pgsr.comparison.comparing import template_of_arms
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, Section, as_text, writable, write
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, as_text, writable, write
 from pgsr.experiments.benchmarks.variants import IMPORTS, KEYS, Size, chosen
 from pgsr.experiments.commands.app import app
 from pgsr.machine.isolation import Template
@@ -65,7 +65,7 @@ def compare(
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
 
 
-def _compared(experiment: CompareExperiment, console: Console, template: Template) -> list[Section]:
+def _compared(experiment: CompareExperiment, console: Console, template: Template) -> list[VariantSection]:
     """Compare, and print the tables."""
     sizes = experiment.max_sizes
     truth = experiment.truth()
