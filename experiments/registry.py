@@ -26,8 +26,6 @@ from pgsr.experiments.ours import (
     coverage,
     every_release,
     exact_optima,
-    known_priors,
-    laws_and_units,
 )
 from pgsr.experiments.ours.benchmark import experiment as benchmark
 
@@ -51,8 +49,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     exact_optima.EXPERIMENT,
     every_release.EXPERIMENT,
     coverage.EXPERIMENT,
-    laws_and_units.EXPERIMENT,
-    known_priors.EXPERIMENT,
     benchmark.EXPERIMENT,
     settings.EXPERIMENT,
     errors.EXPERIMENT,

@@ -112,8 +112,8 @@ def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     assert "too few replicates: 2 of 5" in " ".join(drawn.stdout.split())
     reported = call_here("report", "mine.py", "--profile", "smoke")
     assert reported.exit_code == 0, reported.output
-    page = (tmp_path / "results" / "report" / "report.md").read_text()
-    assert "`python -m pgsr.experiments run mine.py --profile quick`" in page.replace(
+    page = (tmp_path / "results" / "report" / "report.html").read_text()
+    assert "python -m pgsr.experiments run mine.py --profile quick<" in page.replace(
         "PGSR_DATA=folder-of-the-real-data ", ""
     )
     assert "is there already; choose another name" in str(call_here("new", "mine").exception)

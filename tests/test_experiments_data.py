@@ -8,13 +8,11 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pgsr.datasets import flights
 from pgsr.datasets.census_figures import states
 from pgsr.errors import DataError
-from pgsr.experiments.data import acs2019, tlc_trips
 from pgsr.experiments.data import census2010_race as census2010
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
@@ -240,103 +238,3 @@ def test_blocks_of_2010_are_those_that_the_authors_published():
     row = census2010.census2010_race("nhpi", "states", real(census2010.FILE.file)).rows(0, 1)[0]
     assert np.array_equal(np.flatnonzero(row), published["size"])
     assert np.array_equal(row[published["size"]], published["n_groups"])
-
-
-# Trips of 2014
-
-
-LOOKUP = (
-    'LocationID,Borough,Zone,service_zone\n1,EWR,"Newark Airport",EWR\n4,Queens,b,c\n2,Queens,a,c\n264,Unknown,NV,\n'
-)
-
-
-def trips(folder: Path, rows: list[tuple[str | None, int | None]], lookup: str = LOOKUP) -> None:
-    pd.DataFrame(rows, columns=["medallion", "PULocationID"]).to_parquet(folder / tlc_trips.FILE.file)
-    (folder / tlc_trips.ZONES.file).write_text(lookup)
-
-
-def test_trips_are_counted_by_taxi_and_zone(tmp_path):
-    """A taxi in two zones is two groups; trips from unknown zones do not count."""
-    trips(tmp_path, [("A", 2), ("A", 2), ("A", 2), ("A", 1), ("B", 2), ("C", 264), ("B", 4), ("C", 4)])
-    truth = tlc_trips.tlc_trips(tmp_path, max_size=2)
-    rows = {path[-1]: row.tolist() for path, row in zip(truth.hierarchy.paths, truth.counts, strict=True)}
-    assert rows == {
-        "New York": [0, 4, 1], "EWR": [0, 1, 0], "Queens": [0, 3, 1], "zone 1": [0, 1, 0], "zone 4": [0, 2, 0],
-        "zone 2": [0, 1, 1],
-    }  # fmt: skip
-
-
-def test_the_lookup_may_name_unknown_zones_otherwise_and_trips_may_have_a_column_of_names(tmp_path):
-    """Newer lookups of the Commission call 265 the borough N/A, and files joined with one have its column Zone."""
-    lookup = LOOKUP.replace("264,Unknown,NV,\n", '264,"Unknown","N/A","N/A"\n265,"N/A","Outside of NYC","N/A"\n')
-    trips(tmp_path, [("A", 2), ("A", 2), ("A", 265), ("B", 1)], lookup)
-    path = tmp_path / tlc_trips.FILE.file
-    pd.read_parquet(path).assign(Zone=["a", "other name", "outside", "b"]).to_parquet(path)
-    truth = tlc_trips.tlc_trips(tmp_path, max_size=3)
-    assert [path for path in truth.hierarchy.paths if len(path) == 2] == [("New York", "EWR"), ("New York", "Queens")]
-    assert truth.counts[0].tolist() == [0, 1, 1, 0]
-
-
-def test_trips_that_are_something_else(tmp_path):
-    with pytest.raises(DataError, match=r"taxi_zone_lookup\.csv"):
-        tlc_trips.tlc_trips(tmp_path)
-    for rows in ([("A", 3)], [("A", None), ("B", 2)]):
-        trips(tmp_path, rows)
-        with pytest.raises(DataError, match=r"a zone that taxi_zone_lookup\.csv lacks"):
-            tlc_trips.tlc_trips(tmp_path)
-    trips(tmp_path, [("A", 1), (None, 1)])
-    with pytest.raises(DataError, match="trips without a medallion"):
-        tlc_trips.tlc_trips(tmp_path)
-    pd.DataFrame({"hack_license": ["A"]}).to_parquet(tmp_path / tlc_trips.FILE.file)
-    with pytest.raises(DataError, match="no trips by medallion and PULocationID"):
-        tlc_trips.tlc_trips(tmp_path)
-
-
-def test_real_trips():
-    truth = tlc_trips.tlc_trips(real(tlc_trips.FILE.file))
-    assert [len(range(truth.hierarchy.n_regions)[truth.hierarchy.level(level)]) for level in range(3)] == [1, 6, 263]
-
-
-# An extract of IPUMS
-
-
-def extract(folder: Path, **changes: object) -> None:
-    """A couple with a child, a person alone in group quarters, and three friends, in the layout of IPUMS USA."""
-    rows = {
-        "YEAR": [2019] * 7, "SERIAL": [1, 1, 1, 2, 3, 3, 3], "PERNUM": [1, 2, 3, 1, 1, 2, 3],
-        "RELATE": [1, 2, 3, 1, 1, 12, 12], "OWNERSHP": [1, 1, 1, 0, 2, 2, 2],
-        "HHINCOME": [120_000] * 3 + [9_999_999] + [-5] * 3, "AGE": [40, 41, 3, 90, 25, 24, 26],
-        "SEX": [1, 2, 2, 1, 1, 2, 1], "RACE": [1, 2, 9, 1, 1, 3, 8], "MARST": [1, 1, 6, 5, 6, 6, 6],
-        "EDUC": [11, 10, 0, 6, 7, 7, 8], "EMPSTAT": [1, 2, 0, 3, 1, 1, 1],
-    }  # fmt: skip
-    pd.DataFrame(rows | changes).to_csv(folder / acs2019.FILE.file, index=False)
-
-
-def test_an_extract_of_ipums(tmp_path):
-    extract(tmp_path)
-    full = acs2019.acs2019("full", tmp_path).population
-    assert [len(each) for each in (*full.domain.group, *full.domain.individual)] == [3, 7, 9, 2, 9, 6, 12, 4]
-    assert (full.n_groups, full.n_persons, full.domain.max_size) == (3, 7, 10)
-    assert full.groups.tolist() == [[1, 4], [0, 6], [2, 0]]
-    assert full.persons[2].tolist() == [0, 1, 8, 5, 0, 0]
-    reduced = acs2019.acs2019("reduced", tmp_path).population
-    assert (reduced.n_persons, reduced.domain.max_size) == (7, 3)
-    assert reduced.groups.tolist() == [[1, 1], [0, 2], [2, 0]]
-    related = acs2019.acs2019("related", tmp_path)
-    assert related.population.role_of.tolist() == [0, 1, 2, 0]
-    assert sum(homes for homes, _ in related.left_out.values()) == 1
-
-
-def test_an_extract_that_is_something_else(tmp_path):
-    with pytest.raises(DataError, match=r"ipums_acs2019_ny\.csv does not exist"):
-        acs2019.acs2019(folder=tmp_path)
-    extract(tmp_path, RACE=[10] * 7)
-    with pytest.raises(DataError, match=r"is not the extract expected: .*RACE has values outside"):
-        acs2019.acs2019(folder=tmp_path)
-    with pytest.raises(DataError, match="kind='some' is unknown"):
-        acs2019.acs2019("some", tmp_path)
-
-
-@pytest.mark.slow
-def test_the_real_extract():
-    assert acs2019.acs2019("related", real(acs2019.FILE.file)).population.n_groups > 10_000

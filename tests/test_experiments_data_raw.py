@@ -1,6 +1,5 @@
 """Converters make of small made-up files in the layouts of the agencies what the readers read."""
 
-import json
 import pickle
 import zipfile
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 from pgsr.errors import DataError
-from pgsr.experiments.data import acs2019, tlc_trips
 from pgsr.experiments.data.census2000 import COUNTIES, TRACTS, census2000
 from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.experiments.data.census2000_race import Race, census2000_race
@@ -20,7 +18,7 @@ from pgsr.experiments.data.census2010_race import census2010_race
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
-from pgsr.experiments.data.raw import ipums, kuo2018, tlc
+from pgsr.experiments.data.raw import kuo2018
 from pgsr.experiments.data.raw import nhts2001 as survey
 from pgsr.experiments.data.raw import summary_file_1 as sf1
 from pgsr.experiments.data.raw.files import members
@@ -333,84 +331,3 @@ def test_histograms_that_are_something_else(tmp_path):
     np.save(tmp_path / "hawaiian_nation_h.npy", np.array([0.5]))
     with pytest.raises(DataError, match="does not hold numbers of groups by size"):
         kuo2018.hawaiian([tmp_path], tmp_path)
-
-
-# Trips
-
-
-SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
-HOLE = [[1, 1], [2, 1], [2, 2], [1, 2], [1, 1]]
-ISLAND = [[10, 0], [11, 0], [11, 1], [10, 1], [10, 0]]
-
-
-def zones(folder: Path) -> Path:
-    """Write two zones: a square with a hole together with an island, and what fills the hole."""
-    features = [
-        ({"location_id": "2"}, {"type": "MultiPolygon", "coordinates": [[SQUARE, HOLE], [ISLAND]]}),
-        ({"LocationID": 4}, {"type": "Polygon", "coordinates": [HOLE]}),
-    ]
-    made = [{"properties": properties, "geometry": geometry} for properties, geometry in features]
-    path = folder / "zones.geojson"
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": made}))
-    return path
-
-
-def test_trips_get_the_zone_of_their_coordinates(tmp_path):
-    polygons = zones(tmp_path)
-    (tmp_path / "trip_data_1.csv").write_text(
-        "medallion, hack_license, pickup_longitude, pickup_latitude\n"
-        "A,x,3.5,0.5\nA,x,1.5,1.5\n0B,x,10.5,0.5\nC,x,7,7\nC,x,0,0\nC,x,,\n"
-    )
-    (tmp_path / "joined.csv").write_text("PULocationID,medallion\n4,D\n")
-    raw = [tmp_path / "trip_data_1.csv", polygons]
-    assert tlc.trips(raw, tmp_path) == tmp_path / tlc_trips.FILE.file
-    found = pd.read_parquet(tmp_path / tlc_trips.FILE.file)
-    assert found["medallion"].tolist() == ["A", "A", "0B", "C", "C", "C"]
-    assert found["PULocationID"].tolist() == [2, 4, 2, 265, 264, 264]
-    tlc.trips([*raw, tmp_path / "joined.csv"], tmp_path)
-    (tmp_path / tlc_trips.ZONES.file).write_text("LocationID,Borough\n2,Queens\n4,EWR\n264,Unknown\n265,N/A\n")
-    tlc.lookup([tmp_path], tmp_path)
-    truth = tlc_trips.tlc_trips(tmp_path, max_size=2)
-    rows = {path[-1]: row.tolist() for path, row in zip(truth.hierarchy.paths, truth.counts, strict=True)}
-    assert rows["zone 2"] == rows["zone 4"] == [0, 2, 0]
-
-
-def test_trips_that_are_something_else(tmp_path):
-    file = tmp_path / "trip_data_1.csv"
-    for text, says in (
-        ("medallion,pickup_longitude,pickup_latitude\nA,1,1\n", "has coordinates; name the taxi zones"),
-        ("medallion,pickup_longitude\nA,1\n", "has no column pickup_latitude, only medallion"),
-        ("hack_license,PULocationID\nA,1\n", "has no column medallion, only hack_license"),
-        ("", "cannot be read as CSV"),
-    ):
-        file.write_text(text)
-        with pytest.raises(DataError, match=says):
-            tlc.trips([file], tmp_path)
-    with pytest.raises(DataError, match="no file of trips is named"):
-        tlc.trips([zones(tmp_path)], tmp_path)
-    (tmp_path / "zones.geojson").write_text('{"features": [{"properties": {}, "geometry": null}]}')
-    with pytest.raises(DataError, match="holds no polygons with a location_id"):
-        tlc.trips([file, tmp_path / "zones.geojson"], tmp_path)
-
-
-# An extract of IPUMS
-
-
-def test_an_extract_of_new_york_is_cut_out(tmp_path):
-    rows = {
-        "YEAR": [2019, 2019, 2019, 2018], "STATEFIP": [36, 34, 36, 36], "SERIAL": [8, 7, 8, 9], "PERNUM": [2, 1, 1, 1],
-        "RELATE": [2, 1, 1, 1], "OWNERSHP": [1] * 4, "HHINCOME": [-5] * 4, "AGE": [40] * 4, "SEX": [1] * 4,
-        "RACE": [1] * 4, "MARST": [1] * 4, "EDUC": [6] * 4, "EMPSTAT": [1] * 4,
-    }  # fmt: skip
-    file = tmp_path / "usa_00001.csv.gz"
-    pd.DataFrame(rows).to_csv(file, index=False)
-    found = pd.read_csv(ipums.new_york([file], tmp_path))
-    assert found[["SERIAL", "PERNUM"]].to_numpy().tolist() == [[8, 1], [8, 2]]
-    assert acs2019.acs2019("reduced", tmp_path).population.n_persons == 2
-    with pytest.raises(DataError, match="2 files of an extract"):
-        ipums.new_york([file, file], tmp_path)
-    pd.DataFrame(rows).drop(columns="RACE").to_csv(file, index=False)
-    with pytest.raises(DataError, match="has no column RACE; select it in the extract"):
-        ipums.new_york([file], tmp_path)
-    with pytest.raises(DataError, match="cannot be read as CSV"):
-        ipums.new_york([tmp_path / "nowhere.csv"], tmp_path)

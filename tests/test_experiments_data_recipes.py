@@ -117,7 +117,7 @@ def test_every_file_that_is_read_has_a_recipe():
 
 def test_recipes_are_whole():
     for recipe in RECIPES:
-        assert bool(recipe.downloads) != bool(recipe.by_hand), recipe.data.name
+        assert recipe.downloads, recipe.data.name
         assert all(url.startswith("https://") for url in recipe.downloads)
         assert len({url.rpartition("/")[2] for url in recipe.downloads}) == len(recipe.downloads)
         assert recipe.data.content is None or re.fullmatch("[0-9a-f]{64}", recipe.data.content)
@@ -134,11 +134,10 @@ def test_the_page_says_what_the_recipes_say():
         assert line.startswith(f"| `{recipe.data.file}` |")
         licence = recipe.licence.partition(", a work of")[0]
         assert all(text in line for text in (recipe.what, recipe.needed_by, recipe.source, licence))
-        assert line.endswith("| `fetch` |" if recipe.downloads else "| by hand |")
         told = " ".join(run("list", recipe.data.name)[1].split())
         assert (recipe.data.content or "not known, nobody here has had the file") in told
         assert all(f"{total.what} {total.value:,}" in told for total in recipe.data.totals)
-        assert all(text in told for text in (recipe.raw, recipe.by_hand, recipe.unchecked))
+        assert all(text in told for text in (recipe.raw, recipe.unchecked))
 
 
 # The command
@@ -177,11 +176,12 @@ def test_convert_makes_and_checks(tmp_path):
     assert run("convert", "nhts2001_persons", "x", "--out", str(tmp_path / "no"))[1].endswith("name another by --out")
 
 
-def test_a_file_that_nobody_has_had_is_told(tmp_path):
-    (tmp_path / "extract.csv").write_text(
-        "SERIAL,PERNUM,RELATE,OWNERSHP,HHINCOME,AGE,SEX,RACE,MARST,EDUC,EMPSTAT\n8,1,1,1,52000,40,2,1,6,6,1\n"
-    )
-    code, told = run("convert", "ipums_acs2019_ny", str(tmp_path / "extract.csv"), "--out", str(tmp_path))
+def test_a_file_that_nobody_has_had_is_told(tmp_path, monkeypatch):
+    survey(tmp_path)
+    recipe = recipe_of("nhts2001_households")
+    made = replace(recipe, data=replace(recipe.data, totals=(), content=None))
+    monkeypatch.setattr(command, "recipe_of", lambda name: made)
+    code, told = run("convert", "nhts2001_households", str(tmp_path / "Ascii.zip"), "--out", str(tmp_path))
     assert code == 0
     assert told.startswith("unknown ")
     assert re.search("its content [0-9a-f]{64} is not compared", told)
@@ -190,22 +190,15 @@ def test_a_file_that_nobody_has_had_is_told(tmp_path):
 def test_check_says_what_is_absent_and_what_is_wrong(tmp_path, monkeypatch):
     monkeypatch.setenv("PGSR_DATA", str(tmp_path))
     assert run("check")[0] == 0
-    assert run("check", "taxi_zone_lookup") == (1, f"absent     {tmp_path}/taxi_zone_lookup.csv\n")
-    (tmp_path / "taxi_zone_lookup.csv").write_text("LocationID\n1\n")
-    code, told = run("check", "taxi_zone_lookup")
+    name = "kuo2018_hawaiian_national"
+    assert run("check", name) == (1, f"absent     {tmp_path}/{name}.csv\n")
+    (tmp_path / f"{name}.csv").write_text("size\n1\n")
+    code, told = run("check", name)
     assert code == 1
     assert "WRONG" in told
-    assert "has no column Borough" in told
+    assert "has no column n_groups" in told
     monkeypatch.delenv("PGSR_DATA")
     assert "and it is not set" in run("check")[1]
-
-
-def test_fetch_says_what_to_do_by_hand(tmp_path):
-    code, told = run("fetch", "ipums_acs2019_ny", "--out", str(tmp_path))
-    assert code == 1
-    assert told.startswith("ipums_acs2019_ny has no public address to download from.")
-    assert "by hand: register at usa.ipums.org; select the sample 2019 ACS" in told
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_fetch_downloads_converts_and_checks(tmp_path, monkeypatch):
@@ -213,22 +206,19 @@ def test_fetch_downloads_converts_and_checks(tmp_path, monkeypatch):
     published, home = tmp_path / "published", tmp_path / "home"
     published.mkdir()
     home.mkdir()
-    (published / "taxi_zone_lookup.csv").write_text("LocationID,Borough\n1,EWR\n")
-    recipe = recipe_of("taxi_zone_lookup")
-    totals = (Total("zones", 1),)
-    made = replace(
-        recipe,
-        data=replace(recipe.data, totals=totals, content=None),
-        downloads=((published / "taxi_zone_lookup.csv").as_uri(),),
-    )
+    survey(published)
+    archive = published / "Ascii.zip"
+    recipe = recipe_of("nhts2001_households")
+    data = replace(recipe.data, totals=(Total("households", 1),), content=None)
+    made = replace(recipe, data=data, downloads=(archive.as_uri(),))
     monkeypatch.setattr(command, "recipe_of", lambda name: made)
-    code, told = run("fetch", "taxi_zone_lookup", "--out", str(home))
+    code, told = run("fetch", "nhts2001_households", "--out", str(home))
     assert code == 0, told
-    assert "taxi_zone_lookup.csv  25 bytes" in told
-    assert (home / "raw" / "taxi_zone_lookup.csv").read_bytes() == (home / "taxi_zone_lookup.csv").read_bytes()
-    (published / "taxi_zone_lookup.csv").unlink()
-    assert run("fetch", "taxi_zone_lookup", "--out", str(home))[0] == 0
-    assert run("fetch", "taxi_zone_lookup", "--out", str(home), "--raw", str(tmp_path / "other"))[0] == 2
+    assert f"Ascii.zip  {archive.stat().st_size:,} bytes" in told
+    assert (home / "raw" / "Ascii.zip").read_bytes() == archive.read_bytes()
+    archive.unlink()
+    assert run("fetch", "nhts2001_households", "--out", str(home))[0] == 0
+    assert run("fetch", "nhts2001_households", "--out", str(home), "--raw", str(tmp_path / "other"))[0] == 2
 
 
 # Downloads

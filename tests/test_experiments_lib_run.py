@@ -1,24 +1,15 @@
-"""Runs over PGSR-LIB: who says solved and is not, scores, and the instances for other benchmarks."""
+"""Runs over PGSR-LIB: who says solved and is not, and scores."""
 
 import json
 import shutil
-import sys
 
-import numpy as np
 import pandas as pd
 import pytest
 from lib_instances import INTEGER, MAGNITUDES, REAL
 
 from pgsr import PgsrError
-from pgsr.experiments.lib import published, verify
-from pgsr.experiments.lib.folder import problem_of, read
-from pgsr.experiments.lib.other_benchmarks import (
-    benchopt_dataset,
-    benchopt_objective,
-    qpbenchmark_test_set,
-    quadratic_program,
-    real_instances,
-)
+from pgsr.experiments.lib import published
+from pgsr.experiments.lib.folder import problem_of
 from pgsr.experiments.lib.run import chosen, run, takes
 from pgsr.experiments.lib.score import duration, is_optimal, scores, shifted_geometric_mean
 from pgsr.models import Cvxpy, Scipy
@@ -121,68 +112,6 @@ def test_a_published_run_is_a_table_per_kind_without_those_who_have_no_licence(t
     assert found["pgsr_lib.QP"].splitlines()[-2:] == ["| 2 | 2 | 0 | `A()` 1, `B()` 1 |", "| 0 | 1 | 1 | `D()` 60 |"]
     assert "C()" not in found["pgsr_lib.QP"]
     assert found["pgsr_lib.traps"].splitlines()[-1] == "| `half` | 1 | 0 | no point: `A()` |"
-
-
-def test_qpbenchmark_iterates_the_instances_in_reals(built):
-    """A solver of qpsolvers solves one: the objective with its constant is the proved optimum."""
-    pytest.importorskip("qpbenchmark")
-    qpsolvers = pytest.importorskip("qpsolvers")
-    problems = list(qpbenchmark_test_set(built)())
-    assert [problem.name for problem in problems] == [REAL]
-    z = qpsolvers.solve_problem(problems[0], "clarabel", tol_gap_rel=1e-10).x
-    value = 0.5 * z @ (problems[0].P @ z) + problems[0].q @ z
-    assert value == pytest.approx(float(read(built / REAL).objective), rel=1e-7)
-
-
-def differences(folder) -> np.ndarray:
-    """The stored solution minus the noisy values."""
-    with np.load(folder / "certificate.npz") as proof, np.load(folder / "problem.npz") as file:
-        solution, unit, y = proof["solution"], int(proof["solution_unit"]), file["problem_cells"]
-    padded = np.zeros(len(solution), np.int64)
-    padded[: len(y)] = y
-    return (solution - padded * unit) / unit
-
-
-def test_benchopt_takes_data_and_objective(built):
-    pytest.importorskip("benchopt")
-    dataset = benchopt_dataset(built).get_instance(instance=REAL)
-    data = dataset.get_data()
-    objective = benchopt_objective().get_instance()
-    objective.set_data(**data)
-    z = differences(built / REAL)
-    found = objective.evaluate_result(z)
-    assert found["primal"] <= 1e-6
-    assert found["value"] <= 1e-9
-    assert objective.evaluate_result(z + 1)["primal"] >= 1
-
-
-def test_other_benchmarks_that_are_missing_are_named(built, monkeypatch):
-    for package, make in (("qpbenchmark", qpbenchmark_test_set), ("benchopt", benchopt_dataset)):
-        monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(PgsrError, match=rf'{package} is missing; pip install "\.\[other-benchmarks\]"'):
-            make(built)
-
-
-def test_programs_for_other_benchmarks_are_those_of_the_files(built):
-    """The stored solution satisfies them, and no row is lost."""
-    for name in (INTEGER, REAL, MAGNITUDES):
-        p, program = quadratic_program(built / name), verify.ProblemArrays(built / name / "problem.npz")
-        z, near = differences(built / name), 1e-6
-        assert (p["lb"] <= z + near).all()
-        assert (z <= p["ub"] + near).all()
-        n_rows = 0
-        if p["A"] is not None:
-            assert np.abs(p["A"] @ z - p["b"]).max() <= near
-            n_rows += len(p["b"])
-        if p["G"] is not None:
-            assert (p["G"] @ z - p["h"]).max() <= near
-            n_rows += len(p["h"])
-        assert n_rows == program.m
-
-
-def test_nothing_in_reals_is_a_sentence(tmp_path):
-    with pytest.raises(PgsrError, match="lib build"):
-        real_instances(tmp_path)
 
 
 def test_times_have_three_digits_and_a_unit():

@@ -16,13 +16,8 @@ from pgsr.experiments.engine.verdicts import TestOutcome, Verdict
 from pgsr.experiments.fioretto2019.data import CENSUS_SMALL
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import exact_optima as x1
-from pgsr.experiments.ours import laws_and_units as x4
 from pgsr.methods import metrics
-from pgsr.noise import Noise
 from pgsr.privacy import Seeded
-from pgsr.privacy.accounting import Approximate
-from pgsr.privacy.laws import GeometricNoise
-from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.random import Source
 
 needs_races = pytest.mark.skipif(
@@ -58,23 +53,6 @@ def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
             assert list(shares) == [0] * (levels - 1) + [epsilon]
         else:
             assert set(shares) == {epsilon / levels}
-
-
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("levels", [2, 3])
-def test_laws_and_units_have_one_budget(levels: int) -> None:
-    """Every arm of X4 spends the same epsilon and delta, on its own law and unit, with public numbers of groups."""
-    seen = set()
-    for arm in x4.ARMS:
-        assert arm.noise is not None
-        noise = arm.noise(Fraction(2), levels)
-        assert isinstance(noise, Noise)
-        assert noise.cost == Approximate(2, "1e-8")
-        assert noise.totals == "regions"
-        kind = GaussianNoise if arm.label.endswith("gaussian") else GeometricNoise
-        assert all(isinstance(level, kind) for level in noise.levels(levels, 50))
-        seen.add((noise.unit, noise.relation, noise.view, kind))
-    assert len(seen) == len(x4.ARMS) == len({arm.label for arm in x4.ARMS})
 
 
 def test_statistics_are_those_of_the_release() -> None:

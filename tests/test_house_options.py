@@ -4,8 +4,8 @@ from house_options import ROOT, Option, unset_options
 
 ALLOWED = {
     "a person sets it in Python, where the command line, a file or the environment has a key for it": (
-        *("acs2019(folder=)", "census2000(folder=)", "census2000_race(folder=)", "census2010_race(folder=)"),
-        *("kuo_hawaiian(folder=)", "kuo_taxi(folder=)", "nhts2001(folder=)", "tlc_trips(folder=)"),
+        *("census2000(folder=)", "census2000_race(folder=)", "census2010_race(folder=)"),
+        *("kuo_hawaiian(folder=)", "kuo_taxi(folder=)", "nhts2001(folder=)"),
         *("ReleaseConfig(log=)", "ReleaseConfig(private_groups=)", "ReleaseConfig(limits=)", "read_long(limits=)"),
         *("Fact(region=)", "Frame(cast=)", "Query(cast=)"),
     ),

@@ -8,7 +8,6 @@ import pytest
 from instances import scale
 
 from pgsr.errors import PgsrError
-from pgsr.experiments.data.ipums import Misfit, read_ipums
 from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis import Attribute, Domain, Population
 from pgsr.synthesis.data.binning import Binning
@@ -222,76 +221,3 @@ def test_bins_refuse() -> None:
     for lower, last in (((), None), ((5, 5), None), ((0, 5), 4)):
         with pytest.raises(SynthesisError, match="increasing bounds"):
             Binning("age", lower, last=last)
-
-
-AGES = Binning("AGE", (0, 18))
-CENSUS = Domain.household([Attribute("REGION", (1, 2))], [AGES.attribute, Attribute("SEX", (1, 2))], max_children=1)
-
-
-def extract() -> pd.DataFrame:
-    """Household 10: couple with child; 11: single; 12: with a lodger; 13: two children."""
-    rows = [
-        (10, 1, 1, 2, 40, 1), (10, 2, 2, 2, 38, 2), (10, 3, 3, 2, 7, 1),
-        (11, 1, 1, 1, 70, 2),
-        (12, 1, 1, 1, 50, 1), (12, 2, 12, 1, 30, 2),
-        (13, 1, 1, 2, 30, 2), (13, 2, 3, 2, 3, 1), (13, 3, 3, 2, 1, 1),
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["SERIAL", "PERNUM", "RELATE", "REGION", "AGE", "SEX"])
-
-
-@pytest.mark.parametrize("ending", ["frame", ".csv", ".parquet"])
-def test_ipums_extract(tmp_path: Path, ending: str) -> None:
-    source = extract()
-    if ending == ".csv":
-        source.to_csv(tmp_path / "x.csv", index=False)
-    if ending == ".parquet":
-        source.to_parquet(tmp_path / "x.parquet")
-    table = source if ending == "frame" else tmp_path / f"x{ending}"
-    with pytest.raises(LinkedTableError, match="some households do not fit the domain"):
-        read_ipums(table, CENSUS, bins=[AGES])
-    read = read_ipums(table, CENSUS, bins=[AGES], leave_out=True)
-    assert read.left_out == {Misfit.OTHER_RELATION: (1, 2), Misfit.TOO_MANY: (1, 3), Misfit.TOO_FEW: (0, 0)}
-    population = read.population
-    assert population.groups.tolist() == [[1], [0]]
-    assert population.group_of.tolist() == [0, 0, 0, 1]
-    assert population.role_of.tolist() == [0, 1, 2, 0]
-    assert population.persons.tolist() == [[1, 0], [1, 1], [0, 0], [1, 1]]
-
-
-def test_ipums_extract_without_roles_and_in_any_order() -> None:
-    domain = Domain.plain(CENSUS.group, CENSUS.individual, 3)
-    shuffled = extract().drop(columns="RELATE").sample(frac=1, random_state=1)
-    read = read_ipums(shuffled, domain, bins=[AGES])
-    assert sum(homes for homes, _ in read.left_out.values()) == 0
-    assert sorted(read.population.sizes) == [1, 2, 3, 3]
-    assert read.population.n_persons == 9
-    small = read_ipums(shuffled, Domain.plain(CENSUS.group, CENSUS.individual, 2), bins=[AGES], leave_out=True)
-    assert small.left_out[Misfit.TOO_MANY] == (2, 6)
-    assert sorted(small.population.sizes) == [1, 2]
-
-
-def test_ipums_refuses() -> None:
-    good = extract()
-    for table, message in (
-        (changed(good, 1, "REGION", 1), "some rows have another REGION than the first row of the same SERIAL"),
-        (changed(good, 1, "PERNUM", 1), "some rows have the SERIAL and PERNUM of an earlier row"),
-        (changed(good, 3, "SERIAL", None), "some rows have no SERIAL"),
-        (changed(good, 3, "RELATE", None), "some rows have no RELATE"),
-        (changed(good, 3, "RELATE", 4), "households do not fit the domain"),
-        (good.drop(columns="AGE"), "column AGE is needed"),
-        (good[good["SERIAL"] < 12].assign(SEX=3), "column SEX has values outside"),
-    ):
-        with pytest.raises(LinkedTableError, match=message):
-            read_ipums(table, CENSUS, bins=[AGES])
-    with pytest.raises(SynthesisError, match="AGE is missing"):
-        read_ipums(changed(good, 0, "AGE", None), CENSUS, bins=[AGES])
-    headless = changed(good, 3, "RELATE", 2)
-    assert read_ipums(headless, CENSUS, bins=[AGES], leave_out=True).left_out[Misfit.TOO_FEW] == (1, 1)
-
-
-def test_ipums_codes_with_zeros_are_the_same() -> None:
-    expected = read_ipums(extract(), CENSUS, bins=[AGES], leave_out=True).population
-    for codes in (extract()["RELATE"].map("{:02d}".format), extract()["RELATE"].astype(float)):
-        assert same(
-            read_ipums(extract().assign(RELATE=codes), CENSUS, bins=[AGES], leave_out=True).population, expected
-        )

@@ -2,21 +2,25 @@
 
 import re
 import tempfile
+import textwrap
 import time
-from collections.abc import Callable
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import partial
+from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import compare, template_of_arms
+from pgsr.comparison.table import frames, notes
 from pgsr.datasets import census_like, flights
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.benchmarks.variant_table import VariantSection, VariantTable
 from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, NoisyVariants, Size, Variant, chosen
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
@@ -38,6 +42,21 @@ class Data(StrEnum):
         """The name of its groups."""
         pairs = {Data.TAXI: "pairs of taxi and neighbourhood", Data.FLIGHTS: "pairs of aircraft and airport"}
         return pairs.get(self, "households")
+
+
+@dataclass(frozen=True)
+class VariantSection:
+    """The arms of one variant.
+
+    Attributes:
+        key: of the variant.
+        part: the hierarchy that it was asked on.
+        table: its rows, under what it asks for.
+    """
+
+    key: str
+    part: str
+    table: Comparison
 
 
 @dataclass(frozen=True)
@@ -115,7 +134,7 @@ class CompareExperiment:
         truth: CountOfCounts,
         say: Callable[[str], None] = lambda line: None,
         template: Template | None = None,
-    ) -> VariantTable:
+    ) -> list[VariantSection]:
         """Compare all arms of all variants on the same noise.
 
         Args:
@@ -139,13 +158,12 @@ class CompareExperiment:
             for place, (variant, arms) in enumerate(parts, start=1):
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
                 table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, started)
-                rows = Comparison(table.rows, variant.words)
-                sections.append(VariantSection(variant.key, variant.words, rows, self.title(truth)))
+                sections.append(VariantSection(variant.key, self.title(truth), Comparison(table.rows, variant.words)))
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
                 seconds = time.monotonic() - start
                 progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
             progress.close()
-        return VariantTable(self.title(truth), sections)
+        return sections
 
     def _limit(self, arms: list[Labelled]) -> float:
         """Give releases, which no solver decides and nothing proves, ten times as long."""
@@ -174,13 +192,74 @@ def writable(folder: Path) -> Path:
         raise DataError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
 
 
-def write(table: VariantTable, folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """Write the table as Parquet, its figure as PNG, and both as one HTML page; returns their paths."""
+def write(sections: Sequence[VariantSection], folder: Path, name: str) -> tuple[Path, Path, Path]:
+    """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths."""
+    import pandas as pd
+
     parquet, png, page = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
-    table.to_frame().to_parquet(parquet, index=False)
-    table.plot().savefig(png, dpi=150)
-    page.write_text(table.to_html(png.read_bytes()), encoding="utf-8")
+    tables = []
+    for section in sections:
+        frame = section.table.to_frame()
+        for column, value in (("variant", section.table.title), ("key", section.key), ("part", section.part)):
+            frame.insert(0, column, value)
+        tables.append(frame)
+    pd.concat(tables, ignore_index=True).to_parquet(parquet, index=False)
+    whole(sections).plot().savefig(png, dpi=100)
+    page.write_text(as_html(sections, png.read_bytes()), encoding="utf-8")
     return parquet, png, page
+
+
+def whole(sections: Sequence[VariantSection]) -> Comparison:
+    """Make one comparison of the last part, in which methods are named with their problem."""
+    rows, last = [], sections[-1].part
+    for section in sections:
+        problem = section.table.title.partition(":")[0]
+        rows += [replace(row, method=f"{problem}: {row.method}") for row in section.table.rows if section.part == last]
+    return Comparison(rows, last)
+
+
+def as_text(sections: Sequence[VariantSection]) -> str:
+    """Write every section's tables under the hierarchy that it was asked on, and below what is to be known of them."""
+    parts = []
+    for part, those in groupby(sections, key=lambda section: section.part):
+        parts.append(part)
+        for section in those:
+            tables = [frame.to_string(index=False) for frame in frames(section.table)]
+            parts.append("\n".join([section.table.title, *tables]))
+    parts += [textwrap.fill(note, 150, subsequent_indent="  ") for note in _notes(sections)]
+    return "\n\n".join(parts)
+
+
+def as_html(sections: Sequence[VariantSection], figure: bytes) -> str:
+    """Make one page without links to other files: every section, and the figure."""
+    parts = []
+    for part, those in groupby(sections, key=lambda section: section.part):
+        parts.append(f"<h1>{escape(part)}</h1>")
+        for section in those:
+            parts.append(f"<h2>{escape(section.table.title)}</h2>")
+            parts += [frame.to_html(index=False, border=0) for frame in frames(section.table)]
+    parts += [f"<p>{escape(note)}</p>" for note in _notes(sections)]
+    parts.append(f'<img alt="times and errors" src="data:image/png;base64,{b64encode(figure).decode()}">')
+    return _PAGE.format(title=escape(sections[-1].part), body="\n".join(parts))
+
+
+def _notes(sections: Sequence[VariantSection]) -> list[str]:
+    every = Comparison([row for section in sections for row in section.table.rows], "")
+    return list(dict.fromkeys(notes(every)))
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: #1c1c1c; }}
+h1 {{ font-size: 1.25rem; }} h2 {{ font-size: 1.05rem; margin-top: 2rem; }} img {{ max-width: 100%; }}
+table {{ border-collapse: collapse; font-size: 0.85rem; }}
+th, td {{ text-align: right; padding: 0.15rem 0.7rem; border-bottom: 1px solid #e5e5e5; }}
+th:first-child, td:first-child {{ text-align: left; }}
+</style></head><body>
+{body}
+</body></html>
+"""
 
 
 def _small() -> CountOfCounts:

@@ -15,7 +15,7 @@ from pgsr.experiments.benchmarks.compare import writable
 from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.registry import EXPERIMENTS
-from pgsr.experiments.report import markdown
+from pgsr.experiments.report import html
 from pgsr.experiments.report.environment import commit
 from pgsr.experiments.report.items import all_items, beyond, counted, item_blocks
 
@@ -126,14 +126,14 @@ def bench_reconcile(
     reconcile_peers.main(console_for_tables(), out, cells or [1_000, 100_000, 10_000_000], limit, memory)
 
 
-@app.command(epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out items.md")
+@app.command(epilog="Examples:  python -m pgsr.experiments items  |  python -m pgsr.experiments items --out items.html")
 def items(
-    out: Annotated[Path, typer.Option(help="File for the page (Markdown).")] = Path("results/items.md"),
+    out: Annotated[Path, typer.Option(help="File for the page (HTML).")] = Path("results/items.html"),
 ) -> None:
     """List the papers' methods, theorems, tables, claims, numbers and data sets, where each lives, and if it works."""
     found = all_items(EXPERIMENTS)
     writable(out.parent)
-    out.write_text(markdown.render(item_blocks(found, beyond(EXPERIMENTS)), out.parent / "figures"), encoding="utf-8")
+    out.write_text(html.render(item_blocks(found, beyond(EXPERIMENTS))), encoding="utf-8")
     print_frame(console_for_tables(), pd.DataFrame(counted(found)), f"{len(found):,} items of the papers")
     console_for_tables().print(f"page   {out}", highlight=False)
 

@@ -10,8 +10,7 @@ from rich.console import Console
 from pgsr import View
 from pgsr.comparison.comparing import template_of_arms
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, writable, write
-from pgsr.experiments.benchmarks.variant_table import VariantTable
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, as_text, writable, write
 from pgsr.experiments.benchmarks.variants import IMPORTS, KEYS, Size, chosen
 from pgsr.experiments.commands.app import app
 from pgsr.machine.isolation import Template
@@ -61,13 +60,13 @@ def compare(
     with template_of_arms(*IMPORTS) as template:
         from pgsr.figures import notebook_figure  # noqa: F401 - a second that the template's imports take longer than
 
-        table = _compared(experiment, console, template)
-    parquet, png, page = write(table, out, experiment.name)
+        sections = _compared(experiment, console, template)
+    parquet, png, page = write(sections, out, experiment.name)
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
 
 
-def _compared(experiment: CompareExperiment, console: Console, template: Template) -> VariantTable:
-    """Compare, and print the table."""
+def _compared(experiment: CompareExperiment, console: Console, template: Template) -> list[VariantSection]:
+    """Compare, and print the tables."""
     sizes = experiment.max_sizes
     truth = experiment.truth()
     if sizes:
@@ -83,17 +82,15 @@ def _compared(experiment: CompareExperiment, console: Console, template: Templat
         highlight=False,
     )
     say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
-    table, before = None, experiment.before
+    sections, before = [], experiment.before
     if before is not None:
         small = before.truth()
         say(f"First {before.title(small)}, on which every solver answers what it is made for.")
-        table = before.run(small, say, template)
+        sections = before.run(small, say, template)
         say("")
-    large = experiment.run(truth, say, template)
-    table = large if table is None else table.followed_by(large)
-    console.print()
-    table.print(console)
-    return table
+    sections += experiment.run(truth, say, template)
+    say(f"\n{as_text(sections)}")
+    return sections
 
 
 def _sizes(text: str) -> tuple[int, ...]:

@@ -157,14 +157,12 @@ def report(
     names: SomeNamesArgument = None,
     profile: ProfileOption = Profile.QUICK,
     out: ResultsOption = Path("results"),
-    to: Annotated[
-        Path | None, typer.Option(help="Folder for the report (HTML, Markdown, figures), if not report in --out.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the report (HTML), if not report in --out.")] = None,
 ) -> None:
     """Report what is stored: claims with verdicts, figures, and our numbers beside the printed ones. Runs nothing."""
     wanted = [find(name) for name in names] if names else EXPERIMENTS
-    page, document = write_report(wanted, profile, Store(out), writable(out / "report" if to is None else to))
-    console_for_tables().print(f"report   {page}\nthe same {document}", highlight=False, soft_wrap=True)
+    page = write_report(wanted, profile, Store(out), writable(out / "report" if to is None else to))
+    console_for_tables().print(f"report   {page}", highlight=False, soft_wrap=True)
 
 
 @app.command(name="publish", epilog="Example:  python -m pgsr.experiments publish K8 PG4 --profile paper")

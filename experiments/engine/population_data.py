@@ -13,7 +13,7 @@ class PopulationData(DataSet):
     """A named population. It is one region, so `levels` is (1,); `max_size` is M.
 
     Attributes:
-        persons: number of persons in all; a guess where only the file tells, as with `groups`.
+        persons: number of persons in all.
         small: a tiny population over the same kind of domain, to warm up with.
     """
 
@@ -29,7 +29,7 @@ class PopulationData(DataSet):
         """
         truth = self.load()
         found = (truth.domain.max_size, truth.n_groups, truth.n_persons)
-        declared = (self.max_size, self.groups, self.persons) if self.counted else (self.max_size, *found[1:])
+        declared = (self.max_size, self.groups, self.persons)
         if found != declared:
             raise DataError(
                 f"data set {self.name}: M, groups and persons are {found}, declared are {declared}; correct the "

@@ -6,7 +6,6 @@ from functools import partial
 from pgsr.datasets import flights, taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS
 from pgsr.experiments.data.census2000 import census2000
-from pgsr.experiments.data.tlc_trips import tlc_trips
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi
@@ -95,22 +94,6 @@ TAXI_DENSE = replace(
     "below the largest possible",
 )
 
-TAXI_2014 = DataSet(
-    "Taxi 2014, real",
-    tlc_trips,
-    levels=(1, 6, 263),
-    max_size=GROUPS,
-    groups=GROUPS,
-    real=True,
-    note="tlc_trips: pairs of a taxi and a zone in a file of trips of 2014; New York / 6 boroughs / 263 zones",
-    fallback=TAXI,
-    smallest_size=1,
-    stands_for=replace(
-        TAXI_OF_THE_PAPER, why_other="which trips of 2014 the paper takes, and its groups, are not said", tried=False
-    ),
-    counted=False,
-)
-
 TAXI_SMALL = replace(
     TAXI,
     name="Taxi 2014, generated, K = 200",
@@ -156,17 +139,17 @@ def cause_on(name: str, declared: Cause = Cause.CLAIM) -> Cause:
     return engine_cause_on(_BY_NAME[name].stands_for if name in _BY_NAME else None, declared)
 
 
-def groups_of(name: str) -> float:
-    """Look up the number of groups of the data set of this name; infinity where only the file tells.
+def groups_of(name: str) -> int:
+    """Look up the number of groups of the data set of this name.
 
     Example:
-        >>> groups_of(KUO_TAXI.name), groups_of(TAXI_2014.name)
-        (360872, inf)
+        >>> groups_of(KUO_TAXI.name)
+        360872
     """
-    return _BY_NAME[name].groups if _BY_NAME[name].counted else float("inf")
+    return _BY_NAME[name].groups
 
 
-PAPER_NAMES = {data.name: data.stands_for.name for data in (TAXI, TAXI_2014, CENSUS) if data.stands_for is not None}
+PAPER_NAMES = {data.name: data.stands_for.name for data in (TAXI, CENSUS) if data.stands_for is not None}
 """The paper's name of the data that one of ours stands for, by our name."""
 
 OTHER_DATA = {of.name: of.why_other for of in (TAXI_OF_THE_PAPER, CENSUS_OF_THE_PAPER)}

@@ -20,7 +20,7 @@ from pgsr.experiments.fioretto2019.data import (
     KUO_TAXI,
     OTHER_DATA,
     PAPER_NAMES,
-    TAXI_2014,
+    TAXI,
     TAXI_DENSE,
     TAXI_SMALL,
     cause_on,
@@ -169,7 +169,7 @@ EXPERIMENT = Experiment(
             (KUO_TAXI, TAXI_DENSE, CENSUS), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=60
         ),
         Profile.PAPER: Scale(
-            (TAXI_2014, TAXI_DENSE, KUO_TAXI, CENSUS),
+            (TAXI, TAXI_DENSE, KUO_TAXI, CENSUS),
             (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
             replicates=30,
             time_limit=120,

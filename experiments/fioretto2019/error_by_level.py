@@ -29,7 +29,7 @@ from pgsr.experiments.fioretto2019.data import (
     KUO_TAXI,
     OTHER_DATA,
     PAPER_NAMES,
-    TAXI_2014,
+    TAXI,
     TAXI_DENSE,
     TAXI_SMALL,
     cause_on,
@@ -287,7 +287,7 @@ def _cannot_match() -> Iterator[Verdict]:
         yield Verdict(claim, f"{data}, as printed", found, words, Cause.STAND_IN)
 
 
-_DATA = (TAXI_2014, CENSUS)
+_DATA = (TAXI, CENSUS)
 _ARMS = {label: [label, *([HALF[label].label] if label in HALF else [])] for label in LABELS}
 _UNIT = "the paper does not say in which unit it counts violations; "
 
@@ -312,7 +312,7 @@ EXPERIMENT = Experiment(
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1),), replicates=2, time_limit=60),
         Profile.QUICK: Scale((KUO_TAXI, CENSUS), (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=60),
         Profile.PAPER: Scale(
-            (TAXI_2014, TAXI_DENSE, KUO_TAXI, CENSUS, CENSUS_CALIBRATED),
+            (TAXI, TAXI_DENSE, KUO_TAXI, CENSUS, CENSUS_CALIBRATED),
             (Fraction(1, 10), Fraction(1, 2), Fraction(1)),
             replicates=30,
             time_limit=120,

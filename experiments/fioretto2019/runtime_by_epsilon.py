@@ -38,7 +38,7 @@ from pgsr.experiments.fioretto2019.arms import (
     counts,
     cumulative,
 )
-from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI_2014, TAXI_SMALL
+from pgsr.experiments.fioretto2019.data import CENSUS, CENSUS_SMALL, TAXI, TAXI_SMALL
 from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.models import Cvxpy, Gurobi
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -271,8 +271,8 @@ EXPERIMENT = Experiment(
     arms=ARMS,
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL, CENSUS_SMALL), (Fraction(1),), 1, 60, _grid(3, 1)),
-        Profile.QUICK: Scale((CENSUS, TAXI_2014), _EPSILONS, 1, 120, _grid(15, 1)),
-        Profile.PAPER: Scale((CENSUS, TAXI_2014), _EPSILONS, 10, 1_800, _grid(100, 10)),
+        Profile.QUICK: Scale((CENSUS, TAXI), _EPSILONS, 1, 120, _grid(15, 1)),
+        Profile.PAPER: Scale((CENSUS, TAXI), _EPSILONS, 10, 1_800, _grid(100, 10)),
     },
     plot=plot,
     verdicts=verdicts,

@@ -30,7 +30,7 @@ from pgsr.experiments.engine.verdicts import Verdict, compared, in_every_replica
 from pgsr.experiments.engine.words import number
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.fioretto2019.arms import M_C_DP, M_H_DP, Rounded, by_general_solver, counts, cumulative
-from pgsr.experiments.fioretto2019.data import KUO_TAXI, TAXI_2014, TAXI_SMALL
+from pgsr.experiments.fioretto2019.data import KUO_TAXI, TAXI, TAXI_SMALL
 from pgsr.figures.drawing import Look, finish, head, legend_below, log_labels, new_figure
 from pgsr.models import Cvxpy, Gurobi, Scipy, TableConstraints
 
@@ -289,10 +289,10 @@ EXPERIMENT = Experiment(
     arms=ARMS,
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL,), (Fraction(1),), replicates=1, **_grid(2, (2, 3))),
-        Profile.QUICK: Scale((TAXI_2014, KUO_TAXI), (Fraction(1),), replicates=1, **_grid(6, (5, 10, 20, 30, 40, 50))),
+        Profile.QUICK: Scale((TAXI, KUO_TAXI), (Fraction(1),), replicates=1, **_grid(6, (5, 10, 20, 30, 40, 50))),
         Profile.REDUCED: Scale((KUO_TAXI,), (Fraction(1),), replicates=5, **_grid(60, range(5, 51, 5))),
         Profile.PAPER: Scale(
-            (TAXI_2014, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=5, **_grid(PAPERS_LIMIT, range(5, 51, 5))
+            (TAXI, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=5, **_grid(PAPERS_LIMIT, range(5, 51, 5))
         ),
     },
     plot=plot,

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.experiments.data.acs2019 import acs2019
 from pgsr.experiments.data.nhts2001 import nhts2001
 from pgsr.experiments.engine.population_data import PopulationData
 from pgsr.experiments.engine.printed import StandsFor
@@ -50,10 +49,6 @@ def up_to(population: Population, max_size: int) -> Population:
 def few_attributes(simulate: Callable[[int, int], Population], n_groups: int, largest: int) -> Population:
     """Simulate households with area, tenure, age and sex only, so that all kinds of households can be listed."""
     return only(simulate(n_groups, largest), ("area", "tenure"), ("age", "sex"))
-
-
-def _acs(kind: str) -> Population:
-    return acs2019(kind).population
 
 
 _LOST = "its extract, attributes and sizes are not published"
@@ -153,28 +148,6 @@ RELATED = _simulated(
     ACS_RELATED,
 )
 
-
-def _new_york(name: str, kind: str, fallback: PopulationData) -> PopulationData:
-    """Read the survey that the paper used, with attributes of ours, or what stands in for it."""
-    assert fallback.stands_for is not None
-    return PopulationData(
-        name=f"ACS 2019 New York{name}, real",
-        load=partial(_acs, kind),
-        max_size={"full": 10, "reduced": 3, "related": 6}[kind],
-        groups=90_000,
-        real=True,
-        note=f'acs2019("{kind}"): from an extract of IPUMS USA, with attributes of ours',
-        fallback=fallback,
-        stands_for=replace(fallback.stands_for, why_other="its attributes and sizes are not published", tried=False),
-        counted=False,
-        persons=200_000,
-        small=fallback.small,
-    )
-
-
-NEW_YORK = _new_york("", "full", NHTS)
-NEW_YORK_REDUCED = _new_york(" reduced", "reduced", NHTS_REDUCED)
-NEW_YORK_RELATED = _new_york(" related", "related", RELATED)
 
 SMALL_REDUCED = replace(
     SIMULATED_REDUCED,

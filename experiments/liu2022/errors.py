@@ -21,7 +21,7 @@ from pgsr.experiments.liu2022.arms import (
     synthesis_memory,
     synthesis_record,
 )
-from pgsr.experiments.liu2022.data import NEW_YORK, NEW_YORK_REDUCED, REFERRALS, SMALL_REDUCED
+from pgsr.experiments.liu2022.data import NHTS, NHTS_REDUCED, REFERRALS, SMALL_REDUCED
 from pgsr.experiments.liu2022.error_figures import (
     LARGEST,
     MEAN,
@@ -76,7 +76,7 @@ def _beats_independence(found: LevelErrors, what: str) -> Iterator[Verdict]:
 
 def _small_is_worse(found: LevelErrors) -> Iterator[Verdict]:
     """Judge whether errors on referrals are larger than on the larger data sets, which have independent noise."""
-    large = [name for name in found.values_of("data") if name in [d.name for d in NEW_YORK.with_fallbacks()]]
+    large = [name for name in found.values_of("data") if name in [d.name for d in NHTS.with_fallbacks()]]
     for epsilon in found.values_of("epsilon"):
         for arm in (HPD_FIXED, HPD_GEN):
             small = found.one(data=REFERRALS.name, epsilon=epsilon, arm=arm.label)
@@ -99,13 +99,13 @@ EXPERIMENT = Experiment(
         ASKED,
         SMALL_REDUCED,
         Scale(
-            (NEW_YORK_REDUCED, NEW_YORK, REFERRALS),
+            (NHTS_REDUCED, NHTS, REFERRALS),
             (Fraction(1, 10), Fraction(1)),
             replicates=5,
             time_limit=120,
             grid=query_grid(ASKED, 50, 30),
         ),
-        (NEW_YORK_REDUCED, NEW_YORK, REFERRALS),
+        (NHTS_REDUCED, NHTS, REFERRALS),
     ),
     plot=plot,
     verdicts=verdicts,

@@ -9,7 +9,7 @@ from pgsr.experiments.engine.summary import LevelErrors
 from pgsr.experiments.engine.verdicts import Verdict
 from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, query_grid, scales, synthesis_memory, synthesis_record
-from pgsr.experiments.liu2022.data import NEW_YORK_RELATED, SMALL_RELATED
+from pgsr.experiments.liu2022.data import RELATED, SMALL_RELATED
 from pgsr.experiments.liu2022.error_figures import (
     LARGEST,
     MEAN,
@@ -68,13 +68,13 @@ EXPERIMENT = Experiment(
         ASKED,
         SMALL_RELATED,
         Scale(
-            (NEW_YORK_RELATED,),
+            (RELATED,),
             (Fraction(1, 10), Fraction(1)),
             replicates=5,
             time_limit=120,
             grid=query_grid(ASKED, 30, 20),
         ),
-        (NEW_YORK_RELATED,),
+        (RELATED,),
     ),
     plot=plot,
     verdicts=verdicts,

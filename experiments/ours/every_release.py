@@ -209,13 +209,13 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
         ),
     )
     below = [
-        verdict for claim, ours, others in claims for verdict in smaller_at_every_level(errors, claim, ours, others)
+        verdict for claim, ours, others in claims for verdict in _smaller_at_every_level(errors, claim, ours, others)
     ]
     standings = [standing for arm in ARMS if (standing := _standing(errors, arm)) is not None]
     return below + [_nowhere_beaten(each) for each in standings] + [_one_of(standings)] * bool(standings)
 
 
-def smaller_at_every_level(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
+def _smaller_at_every_level(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:
     """Judge whether an arm has smaller errors than all others at all levels, by data set and epsilon."""
     for data, epsilon in errors.values_of("data", "epsilon"):
         part, judged, words, complete = errors.where(data=data, epsilon=epsilon), [], [], True

@@ -1,4 +1,4 @@
-"""The blocks of a report, independent of its format: headings, sentences, tables and pictures, with links inside."""
+"""The blocks of a report: headings, sentences, tables and pictures, with links inside."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,32 +82,17 @@ class Picture:
     """A picture.
 
     Attributes:
-        name: of its file, without an ending.
         png: the picture.
         alt: the same in words.
         caption: what stands below it.
     """
 
-    name: str
     png: bytes
     alt: str
     caption: str
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A picture that lies in a file already.
-
-    Attributes:
-        target: where, from the document.
-        alt: the same in words.
-    """
-
-    target: str
-    alt: str
-
-
-Block = Heading | Text | Bullets | TableBlock | Picture | Shown
+Block = Heading | Text | Bullets | TableBlock | Picture
 
 
 def text(*parts: Part) -> Text:

@@ -205,7 +205,7 @@ def _experiment(section: Section) -> Iterator[Block]:
         yield _data(section)
         yield from arm_notes(experiment)
         if section.drawing is not None:
-            yield Picture(experiment.id, section.drawing.png, section.drawing.alt, f"Figure of {experiment.id}")
+            yield Picture(section.drawing.png, section.drawing.alt, f"Figure of {experiment.id}")
         yield from _means(section)
         yield from _verdicts(section)
     if section.unmatched:

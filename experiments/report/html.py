@@ -14,7 +14,6 @@ from pgsr.experiments.report.blocks import (
     Mark,
     Part,
     Picture,
-    Shown,
     TableBlock,
     Text,
     parts_of,
@@ -62,8 +61,6 @@ def _block(block: Block) -> str:
         return f"<p>{_cell(block.parts)}</p>"
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{_cell(item)}</li>" for item in block.items) + "</ul>"
-    if isinstance(block, Shown):
-        return f'<figure><img src="{escape(block.target)}" alt="{escape(block.alt)}"></figure>'
     return _picture(block) if isinstance(block, Picture) else _table(block)
 
 

@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
 
 from pgsr import Problem, View
-from pgsr.experiments.report import markdown
-from pgsr.experiments.report.blocks import Cell, Code, Link, table
 from pgsr.methods import toys
 from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.gate import Taken
@@ -33,29 +30,27 @@ def method_tables() -> Iterator[tuple[str, str]]:
     yield "methods.solvers", _written(columns, _solvers(general))
 
 
-def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
+def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[str]:
     """Make the row of a method that solves stated problems without a general solver."""
     taken = getattr(entry.method, "conditions_taken", Taken.NONE)
     stated, rounded = _problems(entry.method, CHOSEN if taken is Taken.CHOICES else ASKED)
     solves = f"{stated}; with {taken.value}" if taken is not Taken.NONE else stated
     answer = f"{entry.answer.value}; {rounded}: rounded" if rounded else entry.answer.value
-    return _name(entry), _parts(entry.words.partition(": ")[0]), solves, answer, _needs(entry, known)
+    words = entry.words.partition(": ")[0]
+    return _name(entry), *map(_escaped, (words, solves, answer, _needs(entry, known)))
 
 
-def _release(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[Cell]:
-    named = Code(entry.release) if entry.release else ""
-    return _name(entry), _parts(entry.words.partition(": ")[0]), named, _needs(entry, known)
+def _release(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[str]:
+    named = f"`{entry.release}`" if entry.release else ""
+    return _name(entry), _escaped(entry.words.partition(": ")[0]), named, _escaped(_needs(entry, known))
 
 
-def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[Cell]]:
+def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[str]]:
     """Make a row for the models that solve the same problems in the same way."""
     rows = [(_problems(entry.method), entry) for entry in entries]
     rows.sort(key=lambda row: row[0])
     for (stated, rounded), alike in groupby(rows, key=lambda row: row[0]):
-        names: list[Code | str] = []
-        for _, entry in alike:
-            names += [", ", Code(entry.name)] if names else [Code(entry.name)]
-        yield tuple(names), stated, rounded
+        yield ", ".join(f"`{entry.name}`" for _, entry in alike), _escaped(stated), _escaped(rounded)
 
 
 def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[str, str]:
@@ -82,8 +77,8 @@ def _in_words(names: Sequence[str]) -> str:
     return "; ".join(said)
 
 
-def _name(entry: Entry) -> Cell:
-    return Link(entry.name, f"../{entry.page}") if entry.page else Code(entry.name)
+def _name(entry: Entry) -> str:
+    return f"[{_escaped(entry.name)}](../{entry.page})" if entry.page else f"`{entry.name}`"
 
 
 def _needs(entry: Entry, known: Mapping[str, SolverInfo]) -> str:
@@ -92,15 +87,16 @@ def _needs(entry: Entry, known: Mapping[str, SolverInfo]) -> str:
     return entry.needs if info is None else ", ".join(dict.fromkeys(filter(None, (info.through, info.package))))
 
 
-def _parts(words: str) -> Cell:
-    """Write what stands between backticks as code."""
-    parts = words.split("`")
-    return tuple(Code(part) if i % 2 else part for i, part in enumerate(parts) if part)
+def _escaped(words: str) -> str:
+    """Keep what stands between backticks, and have Markdown read the rest as plain text."""
+    return "`".join(part if i % 2 else part.translate(_SPECIAL) for i, part in enumerate(words.split("`")))
 
 
-def _written(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    page = markdown.render([table("", columns, list(rows))], Path())
-    return page.partition("\n\n")[2].strip()
+_SPECIAL = str.maketrans({each: f"\\{each}" for each in "\\*_[]|#<>"})
+
+
+def _written(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *rows))
 
 
 # Ranked sizes in reals are left out: their estimates are counts, so nobody takes them.

@@ -100,7 +100,7 @@ def _error(value: float, kind: str) -> str:
 def notes(table: Comparison) -> list[str]:
     """The reasons of arms that have one, and how to read objectives, memory and errors."""
     lines = [f"{row.method}: {row.reason}" for row in table.rows if row.reason]
-    below = [row.method for row in table.rows if _is_below_bound(row)]
+    below = dict.fromkeys(row.method for row in table.rows if _is_below_bound(row))
     if below:
         lines.append(f"{BELOW_BOUND} ({', '.join(below)})")
     if any(row.result.seconds.compile >= _COMPILED for row in table.rows):
@@ -139,11 +139,13 @@ TIMES_BOUND = (
 )
 
 
+def frames(table: Comparison) -> list["pd.DataFrame"]:
+    """Give the answers, and the errors if there are any."""
+    return [each for each in (outcome_frame(table), error_frame(table)) if len(each)]
+
+
 def text(table: Comparison) -> str:
-    parts = [table.title, outcome_frame(table).to_string(index=False)]
-    errors = error_frame(table)
-    if len(errors):
-        parts.append(errors.to_string(index=False))
+    parts = [table.title, *(each.to_string(index=False) for each in frames(table))]
     parts += [textwrap.fill(note, 120, subsequent_indent="  ") for note in notes(table)]
     return "\n\n".join(parts)
 
@@ -151,10 +153,7 @@ def text(table: Comparison) -> str:
 def html(table: Comparison) -> str:
     from html import escape
 
-    parts = [f"<p>{escape(table.title)}</p>", outcome_frame(table).to_html(index=False)]
-    errors = error_frame(table)
-    if len(errors):
-        parts.append(errors.to_html(index=False))
+    parts = [f"<p>{escape(table.title)}</p>", *(each.to_html(index=False) for each in frames(table))]
     return "".join(parts) + "".join(f"<p>{escape(note)}</p>" for note in notes(table))
 
 
