@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pgsr.experiments.benchmarks import formulations, history, peers
@@ -22,7 +23,7 @@ from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.lib import published as library
 from pgsr.experiments.liu2022 import published as liu
-from pgsr.experiments.ours import coverage
+from pgsr.experiments.ours import coverage, every_release, known_priors
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
 from pgsr.experiments.ours.every_release import EPSILONS
@@ -31,6 +32,7 @@ from pgsr.experiments.report import benchmark_record, paper_tables
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.experiments.report.publication import PublishedResults, published
 from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases
+from pgsr.figures.drawing import level_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,6 +274,35 @@ def _share(part: list[Stratum], of: Callable[[Stratum], dict[int, float]]) -> st
     return f"{100 * sum(sum(of(each).values()) for each in part) / sum(each.n for each in part):.1f} %" if part else ""
 
 
+X6_RELEASES = (
+    every_release.BOTTOM_UP,
+    every_release.KUO,
+    every_release.TWO_STAGE,
+    every_release.M_C_REGIONS,
+    every_release.POSTERIOR_RECOMMENDED,
+)
+"""The releases whose ratios a page shows."""
+
+
+def _x6(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    """Write errors over the Bayes risk of the same noise, a row per release: the mean over worlds, and the largest."""
+    found = known_priors.ratios(frame)
+    epsilons = sorted(found.values_of("epsilon"), reverse=True)
+    heads = [f"epsilon {epsilon:g}, {what}" for epsilon in epsilons for what in ("mean", "at worst")]
+    lines = [f"| release | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    arms = found.values_of("arm")
+    for arm in (arm for arm in X6_RELEASES if arm.label in arms):  # some may have been added since
+        cells = []
+        for epsilon in epsilons:
+            ours = found.where(arm=arm.label, epsilon=epsilon)
+            levels = (ours.where(level=level) for level in range(ours.n_levels))
+            cells.append(" / ".join(f"{fmean(row.mean for row in level):.2f}" for level in levels))
+            top = max(ours, key=lambda row: row.mean)
+            cells.append(f"{top.mean:.2f} ({top.data}, {level_name(top.level, ours.n_levels)})")
+        lines.append(f"| {arm.label} | {' | '.join(cells)} |")
+    yield "ratios", "\n".join(lines)
+
+
 def _place(level: int, last: int) -> int:
     """Give 0 for the root, -1 for the leaves and 1 for what lies between."""
     return -1 if level == last else min(level, 1)
@@ -304,7 +335,7 @@ def _written(mean: float | None, bold: bool) -> str:
     return f"**{text}**" if bold else text
 
 
-OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "X3": _x3,
+OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "X3": _x3, "X6": _x6,
                   "B1": benchmark_tables.of_results}  # fmt: skip
 """What is computed from the cells of an experiment."""
 

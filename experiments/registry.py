@@ -26,6 +26,7 @@ from pgsr.experiments.ours import (
     coverage,
     every_release,
     exact_optima,
+    known_priors,
 )
 from pgsr.experiments.ours.benchmark import experiment as benchmark
 
@@ -49,6 +50,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     exact_optima.EXPERIMENT,
     every_release.EXPERIMENT,
     coverage.EXPERIMENT,
+    known_priors.EXPERIMENT,
     benchmark.EXPERIMENT,
     settings.EXPERIMENT,
     errors.EXPERIMENT,

@@ -16,8 +16,9 @@ from pgsr.experiments.engine.experiment import Arm, Cell, Trial
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import coverage as x3
 from pgsr.experiments.ours.coverage_strata import DEVIATIONS, SIZES, counted, strata, transform
+from pgsr.experiments.ours.known_priors import WORLDS
 
-SMALL = replace(x3.WORLDS[WorldKind.HOUSEHOLD], load=lambda: world("household", max_size=20, groups=2_000))
+SMALL = replace(WORLDS[WorldKind.HOUSEHOLD], load=lambda: world("household", max_size=20, groups=2_000))
 
 
 def trial(arm: Arm, replicate: int = 0) -> Trial:

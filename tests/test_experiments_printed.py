@@ -71,6 +71,7 @@ WITHOUT = {
     "X1": "ours, of no paper",
     "X2": "ours, of no paper",
     "X3": "ours, of no paper",
+    "X6": "ours, of no paper",
     "HP0": "the paper prints no settings",
     "HP1": "figure 2 has no numbers",
     "HP2": "figure 3 has no numbers",

@@ -5,7 +5,7 @@ reader of a release sees (`coverage_strata`). In worlds every replicate draws a 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import numpy as np
 from pgsr import CountOfCounts, Result, View
 from pgsr.algorithms import TreeProjection
 from pgsr.comparison.comparing import ANSWERED
-from pgsr.datasets.worlds import World, WorldKind, world
+from pgsr.datasets.worlds import World, WorldKind
 from pgsr.errors import TooLargeError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.uncertainty import Uncertainty
@@ -28,6 +28,7 @@ from pgsr.experiments.ours import arms as noise
 from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, counted, strata, transform
 from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
+from pgsr.experiments.ours.known_priors import WORLDS
 from pgsr.figures.drawing import finish, head
 from pgsr.privacy import Seeded
 
@@ -216,33 +217,6 @@ def _listed(shares: Mapping[tuple[str, float], Mapping[int, float]]) -> str:
 def _values(found: list[Stratum], name: str) -> list[Any]:
     return list(dict.fromkeys(getattr(each, name) for each in found))
 
-
-@dataclass(frozen=True, kw_only=True)
-class WorldData(DataSet):
-    """A world as a data set: what it holds is the prior, and a replicate draws its truth from it."""
-
-    def truth(self) -> World:
-        """Make the world."""
-        return self.load()
-
-    def toy(self) -> World:
-        """Make a small world, to warm up with."""
-        return world(WorldKind.SPARSE, max_size=12, groups=200)
-
-
-WORLDS = {
-    kind: WorldData(
-        name=str(kind),
-        load=partial(world, kind),
-        levels=(1, 4, 16),
-        max_size=60,
-        groups=16_000,
-        real=False,
-        note=f"world({str(kind)!r}): root / 4 / 16 regions, K = 60, a truth per replicate",
-        counted=False,
-    )
-    for kind in WorldKind
-}
 
 _DATA = (TAXI_REAL, CENSUS_10_000, FLIGHTS, HAWAIIAN, *WORLDS.values())
 _ALL = Scale(_DATA, (Fraction(1, 10), Fraction(1)), replicates=5, time_limit=1_200)

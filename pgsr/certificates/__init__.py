@@ -25,8 +25,8 @@ Of conditions that `Problem.where` stated, the exchange test of M_H and the subg
 In Lagrangian bounds these are kept or priced, rows are priced (`stated_prices`), and a bound without their prices says
 that it ignores them.
 
-Weights of cells are known to the exchange test and to Lagrangian bounds,to Lagrangian bounds; where
-order meets weights of cells, there is no bound, and an answer has that of the solver's program, or the solver's word.
+Weights of cells are known to the exchange test and to Lagrangian bounds; where order meets weights of cells, there is
+no bound, and an answer has that of the solver's program, or the solver's word.
 
 The prices of a continuous optimum by the names of its program's rows are `duals.Duals`; `row_prices` reads them from
 multipliers. Both need SciPy, which nothing else here imports.

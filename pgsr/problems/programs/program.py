@@ -36,8 +36,8 @@ class Program:
     are of the size of the noise, not of counts of 1e8; and `pgsr.models.program.scaled` divides by that size. Both
     together keep solvers with absolute tolerances accurate.
 
-    The first unknowns are the cells; others follow wherewere measured, and where conditions are joined by
-    `either` (`pgsr.problems.programs.added`).
+    The first unknowns are the cells; others follow where conditions are joined by `either`
+    (`pgsr.problems.programs.added`).
 
     Attributes:
         norm: 1 or 2.
