@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgsr.data.region_ids import region_id
 from pgsr.release import ReleaseConfig, Terms
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import Publication
 from pgsr.release.stated.terms import FitOptions
@@ -42,8 +40,6 @@ def drawn_configuration(seed: int, folder: Path) -> ReleaseConfig:
         {name: pd.array([(*path, *[None] * depth)[n] for path in paths], "string") for n, name in enumerate(levels)}
     )
     quantities = rng.integers(5) == 0
-    if about.pop("with_facts") and not quantities:
-        about["facts"] = _facts(rng, paths, homes, np.clip(sizes, about["min_size"], largest), largest, about)
     rows = groups.iloc[np.repeat(np.arange(n_groups), sizes)].reset_index(drop=True)
     rows.insert(0, "entity", np.arange(len(rows)))
     entities: Entities | Quantities = Entities(rows, region=tuple(levels))
@@ -94,7 +90,6 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
         "publication": Publication(
             group_name=pick("groups", "=households"), zeros=pick(None, True, False), bom=pick(False, True)
         ),
-        "with_facts": pick(False, False, True),
     }
     if rng.integers(4) == 0:
         about |= {"rho": "1/10", "epsilon": None}  # accounting of epsilon with delta takes its time
@@ -121,22 +116,3 @@ def _shares(rng: np.random.Generator, depth: int) -> list[Sequence[str]]:
     zeros = parts * (rng.integers(3, size=depth) > 0)
     drawn = [p for p in (parts, zeros) if p.sum()]
     return [[f"{n}/{p.sum()}" for n in p.tolist()] for p in drawn]
-
-
-def _facts(
-    rng: np.random.Generator,
-    paths: list[tuple[str, ...]],
-    homes: np.ndarray,
-    sizes: np.ndarray,
-    largest: int,
-    about: dict[str, Any],
-) -> tuple[Fact, ...]:
-    """Draw facts that are true of the leaves."""
-    found = []
-    for leaf in rng.permutation(len(paths))[: rng.integers(1, 4)].tolist():
-        size = int(rng.integers(about["min_size"], largest + 1))
-        n = int(((homes == leaf) & (sizes == size)).sum())
-        bound = ({"equal": n}, {"at_least": n} if n else {"equal": 0}, {"at_most": n + 1})[rng.integers(3)]
-
-        found.append(Fact.of({"region": region_id(paths[leaf]), "size": size, **bound}))
-    return tuple(found)

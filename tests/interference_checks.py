@@ -46,24 +46,6 @@ K = 5
 GROUPS = 60
 
 PRIVATE = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
-FACTS = """
-[[facts]]
-region = "US"
-size = 1
-at_most = 20
-[[facts]]
-level = "level_2"
-size = 4
-at_most = 9
-[[facts]]
-region = "US/US%2FGA"
-size = 0
-at_least = 1
-[[facts]]
-region = "US/US%2FMI/US%2FMI%2FMI1"
-sizes = [5, 5]
-equal = 0
-"""
 TUPLES = TABLES.replace("[entities]", "[tuples]").replace("entities.parquet", "tuples.parquet")
 TUPLES = TUPLES.replace("[groups]", 'user = ""\nunit = "group"\nmax_quantity = 2\nclip = true\n[groups]')
 AS_CSV = TABLES.replace("entities.parquet", "entities.csv").replace(
@@ -94,28 +76,22 @@ class Frame:
 
 
 FRAMES = {
-    "M_H with facts, in small blocks": Frame("m_h", {"tables": FACTS + TABLES}, small=True),
-    "M_H with facts and a least size": Frame(
-        "m_h", {"min_size": "1", "tables": FACTS.replace("size = 0", "size = 1") + TABLES}
-    ),
+    "M_H in small blocks": Frame("m_h", small=True),
+    "M_H with a least size": Frame("m_h", {"min_size": "1"}),
     "M_H with sizes per level": Frame("m_h", {"max_size": "{US = 5, state = 4, county = 2}"}, small=True),
     "M_H for households, in rho": Frame(
         "m_h", {"epsilon": None, "rho": '"1/8"', "unit": '"group"'}, total=Rho("9"), unit=Unit.GROUP
     ),
     "M_c with private groups": Frame("m_c_dp", {"totals": '"noisy"', "tables": PRIVATE}, private=True, small=True),
     "M_c of CSV files": Frame("m_c_dp", {"tables": AS_CSV + WORDS}),
-    "matching with facts": Frame("kuo", {"tables": FACTS + TABLES}, signed=True),
+    "matching, signed": Frame("kuo", signed=True),
     "matching of split views": Frame("kuo", {"view": '"split"', "threshold": "[3, 2, 1]"}),
     "bottom-up of private groups": Frame("bottom_up", {"totals": '"noisy"', "tables": PRIVATE}, private=True),
-    "bottom-up of split views with facts": Frame(
-        "bottom_up", {"view": '"split"', "threshold": "2", "tables": FACTS + TABLES}
-    ),
+    "bottom-up of split views": Frame("bottom_up", {"view": '"split"', "threshold": "2"}),
     "a posterior of split views by the root": Frame(
         "posterior", {"view": '"split"', "threshold": '"root"', "shares": '["1/20", "1/20", "9/10"]'}
     ),
-    "a posterior with intervals and facts": Frame(
-        "posterior", {"intervals": '"9/10"', "totals": '"root"', "tables": FACTS + TABLES}, small=True
-    ),
+    "a posterior with intervals": Frame("posterior", {"intervals": '"9/10"', "totals": '"root"'}, small=True),
     "a posterior of private groups, with Gaussian noise": Frame(
         "posterior",
         {"totals": '"noisy"', "delta": '"1e-6"', "tables": PRIVATE},
@@ -145,7 +121,7 @@ def populations(private: bool) -> Iterator[tuple[str, np.ndarray]]:
 
 def releases_do_not_interfere() -> None:
     """Two frames of them all, for `mutants`; `test_assurance_interference` has every frame."""
-    for name in ("M_H with facts, in small blocks", "bottom-up of split views with facts"):
+    for name in ("M_H in small blocks", "bottom-up of split views"):
         frame_does_not_interfere(FRAMES[name])
 
 

@@ -119,7 +119,7 @@ def test_what_is_left_out_has_the_declared_default():
     assert {name: told[name] for name, value in keys_with_defaults.items() if value is not REQUIRED} == {
         name: value for name, value in keys_with_defaults.items() if value is not REQUIRED
     }
-    assert (told["facts"], told["publication"], told["groups"]["region"]) == ((), None, "region")
+    assert (told["publication"], told["groups"]["region"]) == (None, "region")
 
 
 def test_the_file_in_the_package_is_the_schema():

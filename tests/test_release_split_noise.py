@@ -1,15 +1,13 @@
-"""The noise of releases with split views: what is known twice, planted bugs of the noise step, and facts."""
+"""The noise of releases with split views: what is known twice, and planted bugs of the noise step."""
 
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
 from instances import random_tree, random_truth, scale
-from planned import planned
 from test_release_split_views import config
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -17,13 +15,10 @@ from pgsr.data import Split
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import Terms, check, publish
-from pgsr.release.checks.fact_tests import judge_facts
+from pgsr.release import publish
 from pgsr.release.checks.noise_law import families, judge
 from pgsr.release.checks.split_residuals import DOUBT
-from pgsr.release.folder import artefact
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
@@ -175,26 +170,3 @@ def test_a_folder_without_noise_on_ranks_is_refused(tmp_path, monkeypatch):
     )
     with pytest.raises(ReleaseError, match="noise does not have the stated laws"):
         publish(wanted)
-
-
-# Facts
-
-
-def test_facts_are_compared_with_columns():
-    """Of sizes below the threshold noisy values tell; of those beyond it, and of several levels, they may not."""
-    for threshold, number, told, wrong in ((4, None, True, False), (4, 900, True, True), (1, 900, False, False)):
-        truth = TRUTH
-        real = int(truth.counts[truth.hierarchy.index(("US", "s0")), 2])
-        fact = Fact("equal", real if number is None else number, region="US/s0", sizes=(2, 2))
-        terms = Terms("facts", 30, "1", Kind.KUO, view="split", threshold=threshold, facts=(fact,))
-        noisy = Geometric(Split(threshold), 1).measure(truth, Seeded("facts"))
-        verdict = judge_facts(planned(terms, truth.hierarchy), noisy)
-        assert (verdict.n_comparisons > 0, verdict.refuted) == (told, wrong)
-
-
-def test_released_counts_keep_facts(tmp_path):
-    facts = (Fact("equal", 0, level="county", sizes=(8, 9)), Fact("equal", 50, region="US/OH/a"))
-    folder = publish(config(tmp_path, Kind.KUO, threshold=4, facts=facts), rehearse=True).folder
-    found = pq.read_table(folder / artefact.COUNTS).to_pandas()
-    assert found.loc[found.group_size >= 8, "n_groups"].sum() == 0
-    assert check(folder).passed

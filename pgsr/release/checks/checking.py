@@ -8,14 +8,12 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.data.estimate import Estimate
-from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
 from pgsr.errors import PgsrError
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composing import composed
 from pgsr.release.checks import noise_law
-from pgsr.release.checks.fact_tests import judge_facts
 from pgsr.release.checks.judging import answer_of, broken, certificate_of
 from pgsr.release.checks.near_replay import Differences
 from pgsr.release.checks.rehearsals import is_rehearsal
@@ -106,7 +104,6 @@ class ReleaseCheck(FolderCheck):
             ("sign", lambda: self.condition("sign", "no count is negative")),
             ("consistency", lambda: self.condition("consistency", "regions add up to those above them")),
             ("totals", lambda: self.condition("totals", self._totals_kept())),
-            ("facts", self.facts),
             ("certificate", self.certificate),
             ("replay", self.replay),
             ("intervals", self.intervals),
@@ -217,31 +214,6 @@ class ReleaseCheck(FolderCheck):
         if n:
             raise ReleaseError(f"violated {n:,} times: {sentence}")
         return sentence
-
-    def facts(self) -> str:
-        plan, measurement, tree = self.need("plan"), self.need("measurement"), self.need("tree")
-        terms = plan.terms
-        if not terms.facts:
-            return "none are stated"
-        plan.require_possible_facts(tree, self.need("totals"))
-        what = f"{len(terms.facts):,} public fact{'' if len(terms.facts) == 1 else 's'}"
-        broken = self.need("broken")["conditions"]
-        if broken:
-            raise ReleaseError(f"{broken:,} counts contradict {what}")
-        verdict = judge_facts(plan, measurement)
-        if verdict.worst is None:
-            raise OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
-        if verdict.refuted:
-            name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
-            raise ReleaseError(
-                f"the noisy values of {name!r} contradict a fact that is said to be public, {str(worst)!r}: were all "
-                f"facts true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases "
-                "at most; correct the fact or leave it out"
-            )
-        return (
-            f"the counts keep {what}, and {verdict.n_comparisons:,} comparisons with noisy values do not contradict "
-            f"{'it' if len(terms.facts) == 1 else 'them'} (false alarm below 10^-6)"
-        )
 
     def certificate(self) -> str:
         plan, measurement, counts = self.need("plan"), self.need("measurement"), self.need("counts")

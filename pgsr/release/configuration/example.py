@@ -33,12 +33,6 @@ ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger
 # level_names = ["US", "state"]  # public names of levels; else the level columns below, or level_0, ...
 # sign = "publisher.key"         # file of the private key that signs the release
 
-# [[facts]]                      # public facts about counts, any number of them; the released counts keep them
-# region = "US/GA"               # or level = "state"; every region without both
-# size = 2                       # or sizes = [51, 100], the first and the last one, with equal = 0
-# equal = 412                    # or at_least, at_most
-# source = "published 2024"
-
 # [publication]                  # what readers are told, in your words
 # group_name = "households"      # instead of "groups"
 # entity_name = "persons"        # instead of "members"

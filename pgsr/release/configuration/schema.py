@@ -163,37 +163,6 @@ _OPTIONS = DeclaredTable(
     ),
 )
 
-_FACTS = DeclaredTable(
-    "facts",
-    "Public facts about counts, which the released counts keep at no cost; each below a line [[facts]].",
-    (
-        Key(
-            "region",
-            forms.TEXT,
-            "The id of a region, such as US/GA; every region if region and level are left out.",
-            None,
-        ),
-        Key("level", forms.TEXT, "The name of a level, each of whose regions has it, instead of region.", None),
-        Key("size", forms.WHOLE, "The size of the groups; all groups if size and sizes are left out.", None),
-        Key(
-            "sizes",
-            Form(
-                "an array of the first and the last size, such as [51, 100]",
-                {"type": "array", "items": forms.WHOLE.schema, "minItems": 2, "maxItems": 2},
-            ),
-            "The first and the last of several sizes, of which there are no groups, instead of size.",
-            None,
-        ),
-        Key("equal", forms.WHOLE, "How many groups there are.", None),
-        Key("at_least", forms.WHOLE, "How many there are at least.", None),
-        Key("at_most", forms.WHOLE, "How many there are at most.", None),
-        Key("source", forms.TEXT, "Where it is known from, in words; README.txt repeats it.", None),
-    ),
-    one_of=((("equal",), ("at_least",), ("at_most",)),),
-    not_both=("region", "level"),
-    many=True,
-)
-
 _PUBLICATION = DeclaredTable(
     "publication",
     "What readers are told besides the numbers, and the form of the tables; all of it is published, and no number "
@@ -322,7 +291,6 @@ CONFIGURATION = DeclaredTable(
             None,
         ),
         Key("sign", forms.TEXT, "The file of the private key that signs the release; not signed if left out.", None),
-        _FACTS,
         _PUBLICATION,
         _OPTIONS,
         _ENTITIES,

@@ -1,6 +1,6 @@
 """The values of a file as fields of a configuration: checked, completed, and made terms, tables and places."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,6 @@ from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
 from pgsr.release.publishing.configuration.declared import DeclaredTable, complete, require
 from pgsr.release.publishing.configuration.sources import read_source
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import USUAL, Publication
 from pgsr.release.stated.terms import FitOptions, Terms
@@ -63,19 +62,8 @@ def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
         threshold=None if by_root else told["threshold"],
         by_root=FACTOR_BY_ROOT if by_root else None,
         delta=None if Fraction(told["delta"]) == 0 else told["delta"],
-        facts=_facts(told["facts"]),
         publication=Publication(**told["publication"]) if told["publication"] else USUAL,
     )
-
-
-def _facts(tables: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
-    found = []
-    for number, fields in enumerate(tables, 1):
-        try:
-            found.append(Fact.of(fields))
-        except ConfigError as error:
-            raise ConfigError(f"[[facts]] number {number}: {error}") from None
-    return tuple(found)
 
 
 def _tables(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from what is published, so they cost no privacy, and everybody computes them aga
 was paid for must not fail by that. Then the chance that is left, 1 - probability, is divided by ten until counts fit.
 The truth was not in the band without counts, so this only adds to the chance that it lies in the published one.
 
-**Facts.** What is known beforehand (`Terms.facts`) bounds counts with certainty, so ends are brought within it.
-
 **Rounding.** Bands are computed in integers, and a replay has to give the same ones. The real answer of a posterior and
 its standard deviations are computed in floating point, and ends rounded to integers: centre -+ z sd. On another machine
 the last digits of sd may differ, and the centre, a difference of two multiples of 1/1024, by a few of these where a
@@ -36,7 +34,6 @@ from scipy.special import ndtri
 
 from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.data.estimate import Estimate
-from pgsr.data.intervals import Values
 from pgsr.data.views import View
 from pgsr.estimators.posterior.folded_errors import cells_of
 from pgsr.estimators.posterior.uncertainty import Uncertainty
@@ -92,7 +89,7 @@ class CountIntervals:
         terms = plan.terms
         assert terms.intervals is not None, "a release without intervals"
         if terms.construction is Construction.BAND:
-            ends = _narrowed(plan, measurement, *_band(measurement, terms.intervals).bounds.counts)
+            ends = Ends.of(*_band(measurement, terms.intervals).bounds.counts)
             return cls(ends, ends, ends)
         _ = result.estimate  # raises where the post-processing was not finished
         about, probability = result.uncertainty, float(terms.intervals)
@@ -110,7 +107,7 @@ class CountIntervals:
         table, possible = Estimate(released.hierarchy, View.COUNTS, values), (exact, wide, np.maximum(narrow, 0))
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
         found = [other.intervals(table, probability, View.COUNTS) for other in others]
-        return cls(*(_narrowed(plan, measurement, each.lower, each.upper) for each in found))
+        return cls(*(Ends.of(each.lower, each.upper) for each in found))
 
     def refuted(self, published: Ends, cells: np.ndarray) -> np.ndarray:
         """Tell of which of these cells no replay gives the published ends; shape of `cells`, bool."""
@@ -123,15 +120,6 @@ class CountIntervals:
         """Count the ends of these cells that differ from the replayed ones."""
         pairs = ((published.lower, self.ends.lower), (published.upper, self.ends.upper))
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
-
-
-def _narrowed(plan: Plan, measurement: Measurement, lower: Values, upper: Values) -> Ends:
-    """Bring ends within what public facts say; a fixed count has both its ends there."""
-    ends = Ends.of(lower, upper)
-    if not plan.terms.facts:
-        return ends
-    least, most = (side.ravel() for side in plan.fact_bounds(measurement.hierarchy))
-    return Ends(np.clip(ends.lower, least, most), np.clip(ends.upper, least, most))
 
 
 def _error_of_centre(probability: float) -> float:

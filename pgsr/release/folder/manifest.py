@@ -18,7 +18,6 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.publishing.strict_fields import require_fields, require_versions
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import LevelPlan, Plan
 from pgsr.release.stated.publication import USUAL, Publication
@@ -32,7 +31,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "facts", "intervals", "noise" and "by_root", where there are some
+FIELDS = (  # and "min_size", "intervals", "noise" and "by_root", where there are some
     *(
         "format",
         "data_set",
@@ -110,7 +109,6 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         "totals": totals,
         "max_size": terms.largest,
         **({"min_size": terms.min_size} if terms.min_size else {}),
-        **({"facts": [fact.fields for fact in terms.facts]} if terms.facts else {}),
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
@@ -180,8 +178,7 @@ def invariants(terms: Terms) -> list[str]:
         Totals.NOISY: [],
     }
     least = [f"that no group has fewer members than {terms.min_size:,}"] if terms.min_size else []
-    facts = [f"known beforehand, {fact}" for fact in terms.facts]
-    return ["the regions", *known[terms.totals], *least, *facts]
+    return ["the regions", *known[terms.totals], *least]
 
 
 def answer_fields(
@@ -225,7 +222,7 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    optional = ("min_size", "facts", "intervals", "noise", "by_root")
+    optional = ("min_size", "intervals", "noise", "by_root")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
     tables = tuple(name for name in more if name in ("intervals", "noise", "by_root"))
@@ -284,7 +281,6 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
             total.parts[1] or None,
             total.parts[2] or None,
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
-            facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
             publication=_publication(manifest["publication"]),
             **split,
             **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
@@ -359,15 +355,6 @@ def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
 
 def _require(found: object, fields: tuple[str, ...], what: str) -> None:
     require_fields(found, fields, what, "release", ManifestError)
-
-
-def _fact(fields: object) -> Fact:
-    if not isinstance(fields, dict):
-        raise ManifestError("a fact of the manifest is no table")
-    fact = Fact.of(fields)
-    if fact.fields != fields:
-        raise ManifestError(f"the fact {fact} is not written as a release writes it")
-    return fact
 
 
 def _kind(table: dict[str, Any], name: str, kind: type) -> Any:

@@ -203,11 +203,11 @@ class _Page:
     def _least_error(self) -> Iterator[str]:
         """Say below which errors no release of this epsilon is, where it is known (`pgsr.release.stated.least_error`).
 
-        It is known of a pure epsilon of entities, and where no facts are known beforehand, which cost no epsilon. A
-        forger's table may hold what are no counts of groups, which the check says elsewhere.
+        It is known of a pure epsilon of entities. A forger's table may hold what are no counts of groups, which the
+        check says elsewhere.
         """
         epsilon = self.manifest["epsilon"]
-        if "noise" in self.manifest or "facts" in self.manifest or exact(epsilon) < LEAST_EPSILON:
+        if "noise" in self.manifest or exact(epsilon) < LEAST_EPSILON:
             return
         try:
             errors = least_errors(self.counts.counts(), epsilon)

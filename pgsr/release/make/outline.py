@@ -134,8 +134,6 @@ def _public(config: ReleaseConfig) -> tuple[Plan, Hierarchy, CountOfCounts | Non
     counted = None if private else config.count_public()
     tree = config.tree() if counted is None else counted.hierarchy
     plan = Plan.of(config.terms, tree.regions_per_level)
-    if counted is not None and config.terms.facts:
-        plan.require_possible_facts(tree, counted.totals)
     return plan, tree, counted
 
 

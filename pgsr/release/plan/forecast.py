@@ -446,10 +446,8 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
     Counts are left out for the posterior, which are far worse than cumulative counts where entities are hidden, unless
-    groups are; split views where no thresholds are configured, or none that the mechanism takes. Facts are about the
-    data.
+    groups are; split views where no thresholds are configured, or none that the mechanism takes.
     """
-    terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
     own = tuple(level.share for level in Plan.of(terms, stand_in.hierarchy.regions_per_level).levels)
     choices = [Choice(replace(terms, intervals=None), own, True)]

@@ -22,8 +22,6 @@ from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import fact_bounds, require_possible
-from pgsr.release.stated.keeping_facts import StatedFacts, keeping
 from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
 from pgsr.release.stated.post_processing import post_of
 from pgsr.release.stated.publication import MOST_ROWS
@@ -136,10 +134,7 @@ class Plan:
             at = [thresholds[first:end] for first, end in pairwise(np.cumsum([0, *regions]))]
         parts = names, regions, sizes, excesses, shares, noises, sensitivities, laws, at
         levels = tuple(LevelPlan(*level) for level in zip(*parts, strict=True))
-        problem = None
-        if terms.kind is Kind.M_H:
-            problem = StatedFacts(terms.facts, names, terms.min_size).m_h if terms.facts else Problem.m_h
-        mechanism = Mechanism(step, post_under(terms, names), problem)
+        mechanism = Mechanism(step, post_under(terms), Problem.m_h if terms.kind is Kind.M_H else None)
         totals_law = totals_noise and totals_noise.law(terms.totals_sensitivity)
         return cls(terms, levels, mechanism, totals_noise, totals_law, thresholds)
 
@@ -191,38 +186,16 @@ class Plan:
             relation=terms.relation,
         )
 
-    def fact_bounds(self, tree: Hierarchy) -> tuple[np.ndarray, np.ndarray]:
-        """Find the least and the most that counts by excess can be, as the facts say; shape (regions, K - m + 1)."""
-        terms = self.terms
-        return fact_bounds(terms.facts, self.names, terms.min_size, tree, terms.max_excess + 1)
 
-    def require_possible_facts(self, tree: Hierarchy, totals: np.ndarray) -> None:
-        """Raise `ConfigError` unless some counts satisfy all facts and have the public numbers of groups.
-
-        Args:
-            tree: the regions.
-            totals: numbers of groups of all regions; those that are not public are not looked at.
-        """
-        terms, public = self.terms, totals[:1] if self.terms.kept is Totals.ROOT else totals
-        require_possible(terms.facts, self.names, terms.min_size, tree, terms.max_excess + 1, public)
-
-
-def post_under(terms: Terms, names: tuple[str, ...]) -> Method | PostProcess:
-    """Give the method or post-process of the mechanism, which keeps the facts; of `M_H` its problem does.
-
-    Args:
-        terms: what was stated.
-        names: of the levels, root first.
-    """
+def post_under(terms: Terms) -> Method | PostProcess:
+    """Give the method or post-process of the mechanism."""
     about = (
         terms.options.merge,
         terms.options.norm,
         terms.construction is Construction.POSTERIOR,
         terms.max_sizes is not None,
     )
-    by_problem = terms.kind is Kind.M_H or not terms.facts
-    stated = None if by_problem else StatedFacts(terms.facts, names, terms.min_size)
-    return keeping(post_of(terms.kind, *about), stated, terms.kept)
+    return post_of(terms.kind, *about)
 
 
 def _names(terms: Terms, n_levels: int) -> tuple[str, ...]:

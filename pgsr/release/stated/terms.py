@@ -15,7 +15,6 @@ from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
 from pgsr.release.stated.levels import require_level_names, sizes_and_names
 from pgsr.release.stated.publication import USUAL, Publication
@@ -85,7 +84,6 @@ class Terms:
         min_size: the public least size, below K of every level: no group has fewer members. A group that has counts as
             `min_size` all the same. All that is computed is about the members that groups have beyond it, see
             `pgsr.release.stated.excess`.
-        facts: public facts about counts, which the released counts keep.
         publication: the words of the publisher, and the form of the tables.
         threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
             it, rank by rank. One, or one per level, root first.
@@ -142,7 +140,6 @@ class Terms:
     unit: Unit = Unit.ENTITY
     relation: Relation = None  # pyright: ignore[reportAssignmentType]
     min_size: int = 0
-    facts: tuple[Fact, ...] = ()
     publication: Publication = USUAL
     threshold: int | tuple[int, ...] | None = None
     ranks: int | None = None
@@ -204,13 +201,10 @@ class Terms:
         self._check_currency()
         if self.max_sizes is not None:
             self._check_sizes()
-        for number, fact in enumerate(self.facts, 1):
-            self._check_fact(fact, f"[[facts]] number {number}")
 
     def _convert(self) -> None:
         """Convert texts to what they stand for."""
         keep = object.__setattr__
-        keep(self, "facts", tuple(self.facts))
         for name in ("epsilon", "delta", "rho"):
             value = getattr(self, name)
             if value is not None:
@@ -350,34 +344,6 @@ class Terms:
         ranked = kind is Kind.TWO_STAGE and self.ranks is None and no_columns
         rootless = kind is Kind.BOTTOM_UP and self.by_root is not None
         return self.view is MeasuredView.SPLIT and not ranked and not rootless
-
-    def _check_fact(self, fact: Fact, where: str) -> None:
-        """Raise `ConfigError` unless a release under the other terms can keep this fact."""
-        if self.totals is Totals.NOISY:
-            raise ConfigError(
-                f'{where}: with totals = "noisy" numbers of groups are not public, and may turn out to contradict '
-                "facts; leave the facts out, or say with min_size that small groups do not exist"
-            )
-        if self.max_sizes is not None:
-            raise ConfigError(f"{where}: facts want one max_size for all levels; leave them out, or write one max_size")
-        if fact.sizes is None:
-            if self.kept is not Totals.REGIONS:
-                raise ConfigError(
-                    f"{where}: numbers of groups of all sizes are kept where they are public for every region, and "
-                    f"mechanism {self.kind} keeps the root's alone; name a size, or take kuo, posterior or two_stage"
-                )
-            return
-        first, last = fact.sizes
-        if first < self.min_size:
-            raise ConfigError(
-                f"{where}: the size {first:,} is below min_size = {self.min_size:,}, where all counts are 0; leave it "
-                "out"
-            )
-        if last > self.largest:
-            raise ConfigError(
-                f"{where}: the size {last:,} is above max_size = {self.largest:,}, in which larger groups count; name "
-                "sizes up to that"
-            )
 
     def _check_sizes(self) -> None:
         """Raise `ConfigError` unless a release can have sizes per level under the other terms."""

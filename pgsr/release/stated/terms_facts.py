@@ -14,7 +14,7 @@ def terms_facts(terms: Terms) -> dict[str, str]:
     """
     return {
         "data set": terms.data_set,
-        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_under(terms, terms.level_names or ())!r}",
+        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_under(terms)!r}",
         "sizes": _sizes(terms),
         "budget": f"{terms.total} in all",
     }
