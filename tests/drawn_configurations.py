@@ -87,9 +87,7 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
         "intervals": pick(None, "1/2", "9/10", "9999/10000"),
         "unit": pick("entity", "entity", "entity", "group", "entity in 3 groups"),
         "relation": pick(None, None, None, "add_remove", "replace", "move"),
-        "publication": Publication(
-            group_name=pick("groups", "=households"), zeros=pick(None, True, False), bom=pick(False, True)
-        ),
+        "publication": Publication(group_name=pick("groups", "=households")),
     }
     if rng.integers(4) == 0:
         about |= {"rho": "1/10", "epsilon": None}  # accounting of epsilon with delta takes its time

@@ -45,7 +45,7 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any
             path = folder / artefact.MANIFEST
             fields = json.loads(path.read_text()) | {name: value(seen, folder)}
             path.write_text(manifest.written(fields))
-            (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+            (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
 
         return with_field
 

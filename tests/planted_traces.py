@@ -153,7 +153,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             found = {name: digests.digest(folder / name) for name in fields["files"]}
             if fields["files"] != found:
                 path.write_text(manifest.written(fields | {"files": found}))
-                (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+                (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
 
         return changed
 
@@ -344,10 +344,9 @@ def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
 
     def by_truth(write: Callable) -> Callable:
         def written(folder: Path, plan: Plan, measurement: Any) -> None:
-            if plan.terms.publication.zeros is None:
-                rows = range(seen.truth.hierarchy.n_regions)
-                filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
-                object.__setattr__(plan, "zeros", filled <= release_plan.MOST_ROWS)
+            rows = range(seen.truth.hierarchy.n_regions)
+            filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
+            object.__setattr__(plan, "zeros", filled <= release_plan.MOST_ROWS)
             write(folder, plan, measurement)
 
         return written

@@ -33,12 +33,11 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
 
 N_REGIONS = 7
-WIDE = {f"counts_wide_{level}.csv" for level in range(3)}
 LEVEL = {"level", "name", "regions", "view", "share", "epsilon", "sensitivity", "noise_scale"}
 PUBLISHED = {
     "format": None,
     "data_set": None,
-    "publication": {"group_name", "entity_name", "publisher", "contact", "licence", "zeros", "bom"},
+    "publication": {"group_name", "entity_name", "publisher", "contact", "licence"},
     "privacy_claim": None,
     "epsilon": None,
     "delta": None,
@@ -59,7 +58,6 @@ PUBLISHED = {
     "files": {
         "counts.csv",
         "counts.parquet",
-        *WIDE,
         "datapackage.json",
         "measurement.parquet",
         "README.txt",

@@ -84,9 +84,8 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
     ]
     plan = Plan.of(terms, [level["regions"] for level in fields["levels"]])
     shares = tuple(level.share for level in plan.levels)
-    words = replace(terms.publication, zeros=plan.zeros)
     found, _ = manifest.plan_of(fields)
-    assert found.terms == replace(terms, shares=shares, level_names=plan.names, publication=words)
+    assert found.terms == replace(terms, shares=shares, level_names=plan.names)
     assert found.levels == plan.levels
     spent = LedgerFile(config.ledger).read().entries
     assert [entry.charge.loss for entry in spent] == [total]
@@ -185,7 +184,7 @@ def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) ->
     assert node[path[-1]] != value
     node[path[-1]] = value
     (target / artefact.MANIFEST).write_text(manifest.written(fields))
-    (target / digests.SUMS).write_text(digests.sums_text(target.folder, artefact.named_in(target.folder)))
+    (target / digests.SUMS).write_text(digests.sums_text(target.folder, artefact.FILES))
     assert not check(target.folder).passed
 
 

@@ -26,9 +26,8 @@ from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import stand_in_of
 from pgsr.release.plan.stand_ins import geometric_law
 from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.plan import Plan
+from pgsr.release.stated.plan import MOST_ROWS, Plan
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
-from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.synthesis.publish.given_sizes import read_sizes
 
 OTHERS = ("m_c_dp", "kuo", "two_stage", "posterior")

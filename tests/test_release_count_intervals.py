@@ -39,7 +39,7 @@ from pgsr.release.read.intervals import own_intervals, own_result
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import peak_bytes, require_arithmetic
 
-LEVEL = {"intervals": '"9/10"', "max_size": "6", "publication": "{zeros = false}"}
+LEVEL = {"intervals": '"9/10"', "max_size": "6"}
 
 
 @pytest.fixture(scope="module", params=list(Kind), ids=str)
@@ -218,7 +218,7 @@ def write_manifest(folder: Path, fields: dict) -> None:
     (folder / artefact.PACKAGE).write_text(package_text(folder, fields), newline="")
     fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
     (folder / artefact.MANIFEST).write_text(manifest.written(fields))
-    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
 
 
 def with_ends(column: str, change: Callable[[np.ndarray], None]) -> Callable[[pa.Table], pa.Table]:
@@ -302,7 +302,7 @@ def test_another_statement_in_the_manifest_is_found(copy, field, value):
     fields["intervals"][field] = value
     fields["files"] = {name: digests.digest(copy / name) for name in fields["files"]}
     (copy / artefact.MANIFEST).write_text(manifest.written(fields))
-    (copy / digests.SUMS).write_text(digests.sums_text(copy, artefact.named_in(copy)))
+    (copy / digests.SUMS).write_text(digests.sums_text(copy, artefact.FILES))
     assert {"manifest", "counts", "budget"} & set(failed(copy))
 
 

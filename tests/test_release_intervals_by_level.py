@@ -30,7 +30,7 @@ from pgsr.release.folder.released_tables import Ends
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import level_peak_bytes
 
-KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"', "publication": "{zeros = false}"}
+KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"'}
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def made(tmp_path_factory) -> Path:
 def copy(made, tmp_path) -> Path:
     folder = tmp_path / "copy"
     folder.mkdir()
-    for name in artefact.named_in(made):
+    for name in artefact.FILES:
         (folder / name).write_bytes((made / name).read_bytes())
     return folder
 

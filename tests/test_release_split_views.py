@@ -91,7 +91,7 @@ def fix_digests(folder: Path) -> None:
     fields = json.loads((folder / artefact.MANIFEST).read_text())
     fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
     (folder / artefact.MANIFEST).write_text(manifest.written(fields))
-    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
 
 
 def in_rows(folder: Path, change: Callable[[list[dict]], list[dict]]) -> None:
@@ -111,7 +111,7 @@ def made(tmp_path_factory) -> tuple[ReleaseConfig, Path]:
 def copy(made, tmp_path) -> Path:
     folder = tmp_path / "copy"
     folder.mkdir()
-    for name in artefact.named_in(made[1]):
+    for name in artefact.FILES:
         (folder / name).write_bytes((made[1] / name).read_bytes())
     return folder
 

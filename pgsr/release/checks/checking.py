@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.errors import PgsrError
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composing import composed
@@ -18,7 +17,7 @@ from pgsr.release.checks.judging import answer_of, broken, certificate_of
 from pgsr.release.checks.near_replay import Differences
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns, percent, wide_files
+from pgsr.release.folder.columns import Columns, percent
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
@@ -81,12 +80,7 @@ class ReleaseCheck(FolderCheck):
     kind: ClassVar[str] = "release"
 
     def names(self) -> tuple[str, ...]:
-        """The files that belong to it, as its manifest's terms say; where these cannot be read, all that may."""
-        try:
-            fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
-            return artefact.files(wide_files(manifest.plan_of(fields)[0]))
-        except (PgsrError, OSError, UnicodeDecodeError):
-            return artefact.files(path.name for path in self.path.glob(artefact.WIDE.format("*")))
+        return artefact.FILES
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [
@@ -114,8 +108,7 @@ class ReleaseCheck(FolderCheck):
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
         plan, secure = manifest.plan_of(fields)
         self.known |= {"fields": fields, "plan": plan, "secure": secure}
-        wide = wide_files(plan)
-        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.digested(wide)})
+        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.DIGESTED})
         return "exactly the fields that may be published, and the digests of the other files"
 
     def regions(self) -> str:
@@ -201,10 +194,8 @@ class ReleaseCheck(FolderCheck):
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, plan)
-        as_csv = {artefact.COUNTS_CSV: released_tables.csv_bytes(table, terms.publication.bom)}
-        for name, data in (as_csv | released_tables.wide_tables(found, plan, columns)).items():
-            if (self.path / name).read_bytes() != data:
-                raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
+        if (self.path / artefact.COUNTS_CSV).read_bytes() != released_tables.csv_bytes(table):
+            raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
             require_plain(self.path / name)
         return f"counts of every region and {self._sizes}, the same in all files"

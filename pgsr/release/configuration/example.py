@@ -39,8 +39,6 @@ ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger
 # publisher = "Office of Statistics"
 # contact = "data@office.example"
 # licence = "CC-BY-4.0"
-# zeros = false                  # no rows of zeros; if left out, there are some in tables of up to a million rows
-# bom = true                     # CSV files for Excel, marked as UTF-8
 
 # [options]                      # of kuo and bottom_up
 # merge = "weighted"             # or "average" (kuo)

@@ -16,7 +16,7 @@ from pgsr.release.publishing.configuration.forms import Form, choice
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.levels import RESERVED_NAMES
-from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
+from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD
 
 SCHEMA_FILE = "configuration.schema.json"
 
@@ -165,22 +165,13 @@ _OPTIONS = DeclaredTable(
 
 _PUBLICATION = DeclaredTable(
     "publication",
-    "What readers are told besides the numbers, and the form of the tables; all of it is published, and no number "
-    "depends on it.",
+    "What readers are told besides the numbers; all of it is published, and no number depends on it.",
     (
         Key("group_name", _text(LONGEST_WORD), 'Your plural for groups, such as "households".', "groups"),
         Key("entity_name", _text(LONGEST_WORD), 'Your plural for the members of groups, such as "persons".', "members"),
         Key("publisher", _text(LONGEST_TEXT), "Who publishes.", None),
         Key("contact", _text(LONGEST_TEXT), "Where questions go: a mail address, a web address or a sentence.", None),
         Key("licence", _text(LONGEST_TEXT), 'The licence: its short name, such as "CC-BY-4.0", or address.', None),
-        Key(
-            "zeros",
-            forms.BOOLEAN,
-            "Whether tables have rows of zeros: then every region has rows of all sizes; true for up to "
-            f"{MOST_ROWS:,} rows, regions x sizes, if left out.",
-            None,
-        ),
-        Key("bom", forms.BOOLEAN, "Whether CSV files begin with a byte order mark, by which Excel reads UTF-8.", False),
     ),
 )
 

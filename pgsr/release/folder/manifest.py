@@ -100,7 +100,7 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
-        "publication": terms.publication.fields | {"zeros": plan.zeros},
+        "publication": terms.publication.fields,
         "privacy_claim": claim(terms, secure),
         "epsilon": "none" if terms.epsilon is None else str(terms.epsilon),
         "delta": "0" if terms.delta is None else str(terms.delta),
@@ -322,7 +322,6 @@ def _thresholds(manifest: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ..
 
 def _publication(fields: dict[str, Any]) -> Publication:
     _require(fields, tuple(USUAL.fields), "publication")
-    _kind(fields, "zeros", bool)  # which a release has decided
     return Publication(**fields)
 
 

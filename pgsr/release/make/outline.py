@@ -12,7 +12,7 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.spelling import law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.columns import held, percent, wide_files
+from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import charges_for
@@ -104,7 +104,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
         *_reads(config),
         ("tables", "rows of all sizes of every region, zeros too" if plan.zeros else _FEW_ROWS),
-        ("writes", f"{config.output}: {', '.join(artefact.files(wide_files(plan)))}"),
+        ("writes", f"{config.output}: {', '.join(artefact.FILES)}"),
         ("", f"{config.log}, not for publication"),
         ("ledger", left),
         ("signed with", str(config.sign) if config.sign else "nothing"),

@@ -24,9 +24,11 @@ from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
 from pgsr.release.stated.post_processing import post_of
-from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.release.stated.terms import Terms
 from pgsr.release.stated.thresholds import checked_thresholds, split_rule, thresholds_of
+
+MOST_ROWS = 1_000_000
+"""The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Plan:
         thresholds: the size at which every region's view is split, once they follow from the noisy root; else None.
         names: of the levels, root first.
         n_cells: the cells of all regions that are measured and computed, those of sizes from `Terms.min_size` on.
-        zeros: whether tables have rows for sizes of which a region has no group.
+        zeros: whether tables have rows for sizes of which a region has no group, as they have up to `MOST_ROWS`.
 
     Example:
         >>> plan = Plan.of(Terms("demo", (5, 2), "1", "m_h"), [1, 50])
@@ -91,11 +93,11 @@ class Plan:
     zeros: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        keep, zeros = object.__setattr__, self.terms.publication.zeros
+        keep = object.__setattr__
         rows = sum(level.regions * (level.max_size + 1) for level in self.levels)
         keep(self, "names", tuple(level.name for level in self.levels))
         keep(self, "n_cells", sum(level.regions * (level.max_excess + 1) for level in self.levels))
-        keep(self, "zeros", rows <= MOST_ROWS if zeros is None else zeros)
+        keep(self, "zeros", rows <= MOST_ROWS)
 
     @classmethod
     def of(cls, terms: Terms, regions: Sequence[int], thresholds: tuple[int, ...] | None = None) -> "Plan":

@@ -87,12 +87,11 @@ def most_filled(plan: Plan, tree: Hierarchy, totals: np.ndarray) -> int:
         totals: numbers of groups of all regions; those that are not public are not looked at.
 
     Example:
-        >>> from pgsr.release.stated.publication import Publication
         >>> from pgsr.release.stated.terms import Terms
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> terms = Terms("demo", 9, "1", "kuo", publication=Publication(zeros=False))
-        >>> most_filled(Plan.of(terms, [1, 2]), tree, np.array([15, 12, 3]))  # of 3 x 10
-        23
+        >>> plan = Plan.of(Terms("demo", 999_999, "1", "kuo"), [1, 2])
+        >>> most_filled(plan, tree, np.array([15, 12, 3]))  # of 3 x 1,000,000
+        30
     """
     if plan.terms.totals is Totals.NOISY or plan.zeros:
         return plan.n_cells
