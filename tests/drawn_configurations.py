@@ -10,7 +10,6 @@ import pandas as pd
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import Publication
-from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Levels, Limits, Quantities
 
 NAMES = ("North", "a,b", 'the "Old" Town', "Ü ber", "-5", "x/y", "01", "it's", "[new]", "*", "?", "NULL", "nan")
@@ -104,8 +103,6 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
         )
         about["ranks"] = pick(None, None, 1, 5, 200)
         about["shares"] = about["shares"] or pick(*_shares(rng, depth))
-    choices: dict[str, tuple[Any, ...]] = {"merge": ("weighted", "average"), "norm": (1, 2)}
-    about["options"] = FitOptions(**{name: pick(*of) for name, of in choices.items() if name in kind.options})
     return about
 
 

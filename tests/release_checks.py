@@ -49,7 +49,6 @@ PUBLISHED = {
     "invariants": None,
     "mechanism": None,
     "method": None,
-    "options": set(),
     "status": None,
     "certificate": {"problem", "objective", "bound", "bound_by", "violations"},
     "distance": {"sum", "squares"},

@@ -90,20 +90,19 @@ def test_branches_of_different_depth(tmp_path, mechanism):
     assert len(rows) == 4, "a padded region is measured once"
 
 
-def test_options_shares_and_tuples(place):
+def test_shares_and_tuples(place):
     people = pq.read_table(place / "entities.parquet").to_pydict()
     quantity = (np.arange(len(people["group"])) % 3).tolist()
     pq.write_table(pa.table({"unit": people["group"], "quantity": quantity}), place / "tuples.parquet")
     tables = TABLES.replace(
         '[entities]\nfile = "entities.parquet"',
-        '[options]\nmerge = "average"\nnorm = 2\n[tuples]\nfile = "tuples.parquet"\nuser = ""\nmax_quantity = 2',
+        '[tuples]\nfile = "tuples.parquet"\nuser = ""\nmax_quantity = 2',
     )
     folder = release(config(place, "kuo", shares='["1/4", "1/4", "1/2"]', tables=tables))
     assert check(folder).passed, check(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["max_quantity"] == 2
     assert [level["noise_scale"] for level in manifest["levels"]] == ["8", "8", "4"]
-    assert manifest["options"] == {"merge": "average", "norm": 2}
 
 
 def test_shares_that_a_mechanism_does_not_use_are_refused(place):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from instances import FULL
-from made_tables import TABLES, config, left, release, write_tables
+from made_tables import config, left, release, write_tables
 from planned import planned
 from test_release import BY_LEVEL as SIZES
 from typer.testing import CliRunner
@@ -144,7 +144,6 @@ def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -
         "may only be merged": {"max_size": "{a = 3, b = 4, c = 2}"},
         "write these names": {"level_names": '["us", "state", "county"]'},
         "write mechanism": {"mechanism": "bottom_up"},
-        "leave .options. out": {"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 2\n"},
         'the root\'s public number .* write totals = "root"': {"totals": '"noisy"'},
         'every region\'s public number .* write totals = "regions"': {"mechanism": "posterior", "totals": '"root"'},
         'write view = "cumulative", or one max_size': {"mechanism": "kuo", "view": '"split"', "threshold": "2"},

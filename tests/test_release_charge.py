@@ -14,7 +14,6 @@ from pgsr import PgsrError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Levels, Quantities
 
 KINDS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")
@@ -35,8 +34,6 @@ UNUSUAL: dict[str, list[Any]] = {
     "unit": ["group", "entity in 2 groups", "entity in 99 groups"],
     "relation": ["replace", "add_remove", "move", "add_remove_or_empty_group"],
     "max_quantity": [2, 5],
-    "norm": [1, 2],
-    "merge": ["weighted", "average"],
     "level_names": [("nation", "state"), ("lower", "upper"), ("size", "count"), ("a", "a"), ("nation", "state", "x")],
     "private_groups": [True],
     "quantities": [True],
@@ -77,8 +74,7 @@ def configured(place: Path, keys: dict[str, Any]) -> tuple[ReleaseConfig, Ledger
         dict.fromkeys(where, str)
     )
     within = columns if private else None
-    options = FitOptions(**{name: keys.pop(name) for name in ("merge", "norm") if name in keys})
-    terms = Terms(**{"data_set": "made", **keys}, options=options)
+    terms = Terms(**{"data_set": "made", **keys})
     if quantities:
         rows = people.rename(columns={"entity": "user", "group": "unit"}).assign(quantity=1)
         entities = Quantities(rows, terms.max_quantity, region=within)

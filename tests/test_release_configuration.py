@@ -18,7 +18,6 @@ from pgsr.release.plan.planning import recommended_split
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 
@@ -88,10 +87,7 @@ def place(tmp_path: Path) -> Path:
         ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = 1')}, "true or false"),
         ({"tables": TABLES + "levels = []\n"}, "array of strings"),
         ({"tables": TABLES + 'levels = ["a", 1]\n'}, "array of strings"),
-        ({"tables": TABLES + "[options]\nmerge = 'average'\n"}, "mechanism m_h has no option 'merge'"),
         ({"tables": TABLES + "[limits]\nthreads = 'two'\n"}, 'is "two", a string; write an integer'),
-        ({"mechanism": "kuo", "tables": TABLES + "[options]\nmerge = 'mean'\n"}, '"weighted", "average"'),
-        ({"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 3\n"}, "1 or 2"),
         (
             {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
             r"write a table",
@@ -232,13 +228,6 @@ def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):
         Terms(**{"data_set": "made", "max_size": 3, "epsilon": "1", "kind": "m_h"} | wrong)
 
 
-def test_options_from_python_are_judged_like_those_of_a_file():
-    with pytest.raises(ConfigError, match="norm is True; write 1 or 2"):
-        FitOptions(norm=True)
-    with pytest.raises(ConfigError, match="merge is 'best'; write one of"):
-        FitOptions("best")
-
-
 def test_the_example_is_a_configuration(place):
     (place / "example.toml").write_text(EXAMPLE)
     LedgerFile.create(place / "ledger.jsonl", "households 2026", PureEpsilon(2))
@@ -250,8 +239,6 @@ def test_the_example_names_every_key(place):
     known = {
         "totals_share",
         "log",
-        "merge",
-        "norm",
         "connection",
         "query",
         "cast",

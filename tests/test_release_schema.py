@@ -19,7 +19,6 @@ from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored
 from pgsr.release.publishing.configuration import forms, sources
 from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTable, Key, complete
 from pgsr.release.publishing.configuration.sources import SOURCE
-from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis.publish import config as synthesis
 from pgsr.synthesis.publish.keys import KEYS
 
@@ -83,9 +82,8 @@ def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
     found = keys_read(monkeypatch, lambda: ReleaseConfig.read(path))
     assert found[""] == keys_of(CONFIGURATION) | {"publication"}
     assert found["publication"] == keys_of(CONFIGURATION.known["publication"])
-    assert keys_of(CONFIGURATION.known["options"]) == {name for kind in Kind for name in kind.options}
     tables = {member.name for member in CONFIGURATION.members if isinstance(member, DeclaredTable) and not member.many}
-    assert tables == {*TABLE_NAMES, "publication", "options"}
+    assert tables == {*TABLE_NAMES, "publication"}
 
 
 @pytest.mark.parametrize("name", TABLE_NAMES)
@@ -169,7 +167,6 @@ GOOD = [
     {"tables": TABLES.replace("[groups]", 'entity = ""\nregion = ["a", "b"]\n[groups]')},
     {"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nkind = "csv"\ndelimiter = ";"')},
     {"totals": '"noisy"', "totals_share": '"1/5"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
-    KUO | {"tables": TABLES + '[options]\nmerge = "average"\nnorm = 2\n'},
 ]
 
 
@@ -211,8 +208,7 @@ BAD = [
     {"tables": LEVELS + 'parent = "parent"\n'},
     {"tables": TABLES + "levels = []\n"},
     {"tables": TABLES + "[limits]\ngibibytes = 0\n"},
-    {"tables": TABLES + "[options]\nnorm = 3\n"},
-    {"tables": TABLES + "[options]\ncolour = 3\n"},
+    {"tables": TABLES + "[limits]\ncolour = 3\n"},
 ]
 
 
@@ -235,7 +231,6 @@ def test_bad_configurations_fail_both(tmp_path, text):
         {"delta": '"2"'},
         {"totals": '"regions"'},
         {"log": '"release/log"'},
-        {"tables": TABLES + '[options]\nmerge = "average"\n'},
     ],
 )
 def test_what_only_the_reader_refuses(tmp_path, text):

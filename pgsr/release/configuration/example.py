@@ -40,10 +40,6 @@ ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger
 # contact = "data@office.example"
 # licence = "CC-BY-4.0"
 
-# [options]                      # of kuo and bottom_up
-# merge = "weighted"             # or "average" (kuo)
-# norm = 1                       # of the isotonic fits: 1 or 2
-
 [entities]                       # private: one row per entity. Or [tuples]: user, unit, region, quantity, max_quantity
 file = "entities.parquet"        # or .csv; patterns such as "people/*.parquet" are fine
 entity = "entity"                # its column of ids; "" if every row is an entity of its own

@@ -6,7 +6,6 @@
 import json
 from importlib.resources import files
 
-from pgsr.estimators import Merge
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
@@ -149,20 +148,6 @@ _LIMITS = DeclaredTable(
     ),
 )
 
-_OPTIONS = DeclaredTable(
-    "options",
-    "Of the mechanisms kuo (merge, norm) and bottom_up (norm).",
-    (
-        Key("merge", choice(Merge), "How two noisy sizes of a matched group become one.", str(Merge.WEIGHTED)),
-        Key(
-            "norm",
-            Form("1 or 2", {"type": "integer", "enum": [1, 2]}),
-            "Of the isotonic fits of cumulative counts: 1 for absolute values, 2 for squares. Ranked sizes have 2.",
-            1,
-        ),
-    ),
-)
-
 _PUBLICATION = DeclaredTable(
     "publication",
     "What readers are told besides the numbers; all of it is published, and no number depends on it.",
@@ -283,7 +268,6 @@ CONFIGURATION = DeclaredTable(
         ),
         Key("sign", forms.TEXT, "The file of the private key that signs the release; not signed if left out.", None),
         _PUBLICATION,
-        _OPTIONS,
         _ENTITIES,
         _TUPLES,
         _GROUPS,

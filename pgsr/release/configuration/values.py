@@ -8,10 +8,9 @@ from typing import Any
 from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
 from pgsr.release.publishing.configuration.declared import DeclaredTable, complete, require
 from pgsr.release.publishing.configuration.sources import read_source
-from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import FitOptions, Terms
+from pgsr.release.stated.terms import Terms
 from pgsr.release.stated.thresholds import FACTOR_BY_ROOT
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
@@ -37,27 +36,21 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     )
     written = {"output": output, "ledger": ledger, "log": folder / (told["log"] or f"{output.name}-private.log")}
     return {
-        "terms": _terms(told, values.get("options", {})),
+        "terms": _terms(told),
         **written,
         "sign": sign,
         **_tables(values, folder),
     }
 
 
-def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
-    kind = Kind(told["mechanism"])
-    for name in options:
-        if name not in kind.options:
-            known = " and ".join(kind.options) or "none at all"
-            raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
+def _terms(told: Mapping[str, Any]) -> Terms:
     named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
     by_root = told["threshold"] == BY_ROOT
     return Terms(
         told["data_set"],
         told["max_size"],
         told["epsilon"],
-        kind,
-        options=FitOptions(**options),
+        Kind(told["mechanism"]),
         **{name: told[name] for name in (*named, "ranks", "min_size")},
         threshold=None if by_root else told["threshold"],
         by_root=FACTOR_BY_ROOT if by_root else None,

@@ -21,7 +21,7 @@ from pgsr.release.publishing.strict_fields import require_fields, require_versio
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import LevelPlan, Plan
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import FitOptions, Terms
+from pgsr.release.stated.terms import Terms
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -44,7 +44,7 @@ FIELDS = (  # and "min_size", "intervals", "noise" and "by_root", where there ar
         "totals",
         "max_size",
     ),
-    *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
+    *("max_quantity", "invariants", "mechanism", "method", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
 )
 
@@ -113,17 +113,10 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
         "method": repr(plan.mechanism.post),
-        "options": {
-            name: plain(getattr(terms.options, name)) for name, plain in _OPTIONS.items() if name in terms.kind.options
-        },
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
         **({} if terms.by_root is None else {"by_root": {"factor": str(terms.by_root)}}),
     }
-
-
-_OPTIONS = {"merge": str, "norm": int}
-"""The options of mechanisms, each with the kind in which a manifest states it."""
 
 
 def _threshold_fields(level: LevelPlan, ranks: int | None) -> dict[str, Any]:
@@ -226,7 +219,7 @@ def read(text: str) -> dict[str, Any]:
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     _require(found, (*FIELDS, *more), "the manifest")
     tables = tuple(name for name in more if name in ("intervals", "noise", "by_root"))
-    parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
+    parts = ("publication", "totals", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
@@ -259,9 +252,8 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
     """
     try:
         kind = Kind(manifest["mechanism"])
-        options, stated = manifest["options"], manifest.get("noise", {})
+        stated = manifest.get("noise", {})
         total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
-        _require(options, kind.options, "options")
         by_level = "max_size" in manifest["levels"][0]
         sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else ()
         split, by_region = _thresholds(manifest)
@@ -274,12 +266,13 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
             Totals(manifest["totals"]["public"]),
             exact(_kind(manifest["totals"], "share", str), "the share of the totals", zero=True),
             _kind(manifest, "max_quantity", int),
-            FitOptions(**options),
-            tuple(_kind(level, "name", str) for level in manifest["levels"]),
-            MeasuredView(_kind(manifest["levels"][0], "view", str)),
-            exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
-            total.parts[1] or None,
-            total.parts[2] or None,
+            level_names=tuple(_kind(level, "name", str) for level in manifest["levels"]),
+            view=MeasuredView(_kind(manifest["levels"][0], "view", str)),
+            intervals=exact(_kind(manifest["intervals"], "level", str), "intervals")
+            if "intervals" in manifest
+            else None,
+            delta=total.parts[1] or None,
+            rho=total.parts[2] or None,
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
             publication=_publication(manifest["publication"]),
             **split,

@@ -18,7 +18,6 @@ def readme(manifest: dict[str, Any]) -> str:
         (artefact.REGIONS, "the regions", columns.regions),
         (artefact.MEASUREMENT, "the noisy values that the counts were computed from", columns.measurement),
     )
-    options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
     parts = [words.title(manifest)]
     if words.is_rehearsed(manifest):
@@ -42,7 +41,7 @@ def readme(manifest: dict[str, Any]) -> str:
         "HOW IT WAS MADE\n"
         + _filled(
             f"Mechanism {manifest['mechanism']}: {words.mechanism_phrase(manifest)}. Computed by "
-            f"{manifest['method']} (options: {options}) from the noisy values in {artefact.MEASUREMENT} and public "
+            f"{manifest['method']} from the noisy values in {artefact.MEASUREMENT} and public "
             f"facts alone. Status {manifest['status']}: {words.status_sentence(manifest['status'])}"
         )
         + "\n"

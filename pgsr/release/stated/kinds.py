@@ -85,7 +85,3 @@ class Kind(StrEnum):
     def is_joint(self) -> bool:
         """Tell whether counts are rounded from a projection of all regions together, which is in floating point."""
         return self in (Kind.POSTERIOR, Kind.TWO_STAGE)
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return {Kind.KUO: ("merge", "norm"), Kind.BOTTOM_UP: ("norm",)}.get(self, ())

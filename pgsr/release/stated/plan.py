@@ -11,7 +11,6 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
-from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.split_by_root import SplitByRoot
@@ -22,7 +21,7 @@ from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.post_processing import post_of
 from pgsr.release.stated.terms import Terms
 from pgsr.release.stated.thresholds import checked_thresholds, split_rule, thresholds_of
@@ -136,7 +135,7 @@ class Plan:
             at = [thresholds[first:end] for first, end in pairwise(np.cumsum([0, *regions]))]
         parts = names, regions, sizes, excesses, shares, noises, sensitivities, laws, at
         levels = tuple(LevelPlan(*level) for level in zip(*parts, strict=True))
-        mechanism = Mechanism(step, post_under(terms), Problem.m_h if terms.kind is Kind.M_H else None)
+        mechanism = Mechanism(step, post_of(terms), Problem.m_h if terms.kind is Kind.M_H else None)
         totals_law = totals_noise and totals_noise.law(terms.totals_sensitivity)
         return cls(terms, levels, mechanism, totals_noise, totals_law, thresholds)
 
@@ -187,17 +186,6 @@ class Plan:
             unit=terms.unit,
             relation=terms.relation,
         )
-
-
-def post_under(terms: Terms) -> Method | PostProcess:
-    """Give the method or post-process of the mechanism."""
-    about = (
-        terms.options.merge,
-        terms.options.norm,
-        terms.construction is Construction.POSTERIOR,
-        terms.max_sizes is not None,
-    )
-    return post_of(terms.kind, *about)
 
 
 def _names(terms: Terms, n_levels: int) -> tuple[str, ...]:

@@ -134,7 +134,6 @@ def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
     The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
     """
     terms = plan.terms
-    squares = terms.kind is Kind.M_C_DP or (terms.options.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
     noise = max(_reach(level.law) for level in plan.levels if level.law)
     by_level, groups = terms.max_sizes is not None, int(truth.totals[0])
     in_integers = "mechanism = 'm_h'" if by_level else "mechanism = 'm_h' or 'kuo'"
@@ -150,11 +149,10 @@ def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
                 "ranks of so many groups would need more than 64 bits; write a smaller number with ranks = ..., or "
                 'view = "cumulative"; nothing was charged'
             )
-    if squares and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
-        other = in_integers if terms.kind is Kind.M_C_DP else "norm = 1"
+    if terms.kind is Kind.M_C_DP and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes up to {terms.largest:,} would need more than 64 bits; lower "
-            f"max_size, or write {other}; nothing was charged"
+            f"max_size, or write {in_integers}; nothing was charged"
         )
     cells_beside = max(truth.hierarchy.n_regions, terms.max_excess + 2)
     if terms.construction is Construction.BAND and groups * cells_beside >= LARGEST_TOTAL:

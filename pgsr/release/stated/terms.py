@@ -5,7 +5,6 @@ from enum import StrEnum
 from fractions import Fraction
 
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.estimators import Merge
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
@@ -32,27 +31,6 @@ def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
 
 
 @dataclass(frozen=True)
-class FitOptions:
-    """The options of a mechanism that has some.
-
-    Attributes:
-        merge: how `KUO` merges two sizes.
-        norm: of isotonic fits, 1 or 2.
-
-    Raises:
-        ConfigError: one is unknown.
-    """
-
-    merge: Merge = Merge.WEIGHTED
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "merge", _one_of(Merge, self.merge, "merge"))
-        if type(self.norm) is not int or self.norm not in (1, 2):
-            raise ConfigError(f"norm is {self.norm}; write 1 or 2")
-
-
-@dataclass(frozen=True)
 class Terms:
     """The terms of a release, checked.
 
@@ -69,7 +47,6 @@ class Terms:
         totals: whose number of groups is public; the mechanism's usual ones if None.
         totals_share: part of epsilon for noisy totals, 1/10 if None; else 0.
         max_quantity: public bound on what one entity adds to a size.
-        options: of the mechanism, the keys of [options].
         level_names: public names of the levels, root first; None for level_0, level_1, ...
         view: what is measured of a region; the mechanism's usual view if None.
         intervals: the probability aimed at by the intervals in the columns `lower` and `upper` of the released counts;
@@ -130,7 +107,6 @@ class Terms:
     totals: Totals = None  # pyright: ignore[reportAssignmentType]
     totals_share: Fraction = None  # pyright: ignore[reportAssignmentType]
     max_quantity: int = 1
-    options: FitOptions = FitOptions()
     level_names: tuple[str, ...] | None = None
     view: MeasuredView = None  # pyright: ignore[reportAssignmentType]
     intervals: Fraction | None = None
@@ -352,11 +328,6 @@ class Terms:
             usual = " or ".join(f'"{kind}"' for kind in Kind if kind.totals_by_level)
             raise ConfigError(
                 f"mechanism {self.kind} has the same sizes on all levels; write mechanism = {usual}, or one max_size"
-            )
-        if self.kind is Kind.KUO and self.options != FitOptions():
-            raise ConfigError(
-                f'merge = "{self.options.merge}" with norm = {self.options.norm} wants the same sizes on all levels; '
-                "leave [options] out, or write one max_size"
             )
         if self.view is MeasuredView.SPLIT:
             raise ConfigError(

@@ -1,7 +1,7 @@
 """What a short description of terms says, in words: an outline, a configuration and a published folder share it."""
 
 from pgsr.release.stated.kinds import MeasuredView
-from pgsr.release.stated.plan import post_under
+from pgsr.release.stated.post_processing import post_of
 from pgsr.release.stated.terms import Terms
 
 
@@ -14,7 +14,7 @@ def terms_facts(terms: Terms) -> dict[str, str]:
     """
     return {
         "data set": terms.data_set,
-        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_under(terms)!r}",
+        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_of(terms)!r}",
         "sizes": _sizes(terms),
         "budget": f"{terms.total} in all",
     }
