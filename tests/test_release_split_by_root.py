@@ -276,7 +276,7 @@ def test_the_key_of_a_configuration(tmp_path):
         ({"shares": ("0", "1/2", "1/2")}, "the root has a share of 0; write shares"),
         ({"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level alone"),
         ({"kind": "two_stage"}, "may leave a region with few groups none; write ranks"),
-        ({"intervals": "9/10"}, "intervals of kuo are a band that all noise stays within"),
+        ({"intervals": "9/10"}, "only mechanism posterior publishes intervals, and this is kuo"),
         ({"view": "cumulative"}, 'threshold = "root" with view = "cumulative", which has no thresholds'),
         ({"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
         ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one threshold"),

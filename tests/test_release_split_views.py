@@ -200,22 +200,13 @@ def wanted_elsewhere(wanted: ReleaseConfig, folder: Path) -> ReleaseConfig:
     return replace(wanted, output=folder / "elsewhere", log=folder / "elsewhere.log")
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_intervals(tmp_path, kind):
-    """A posterior has its own, the others a band, which `check` computes again; both are those of the columns too."""
-    folder = publish(config(tmp_path, kind, threshold=(6, 4, 3), intervals="9/10")).folder
+def test_intervals(tmp_path):
+    """They are those of a posterior of both parts, and `check` computes them again."""
+    folder = publish(config(tmp_path, Kind.POSTERIOR, threshold=4, intervals="9/10")).folder
     assert check(folder).passed
     found = pq.read_table(folder / artefact.COUNTS).to_pandas()
     assert (found.lower <= found.upper).all()
     assert not found.loc[found.region_id == "US/OH/c", ["lower", "upper"]].any(axis=None)
-    if kind is not Kind.POSTERIOR:
-        truth = config(tmp_path, kind, threshold=4).count()
-        exact = np.concatenate(
-            [truth.counts[truth.hierarchy.index(tuple(r.split("/")))] for r in found.region_id.unique()]
-        )
-        assert (found.lower <= exact).mean() > 0.99
-        assert (found.upper >= exact).mean() > 0.99
 
 
 # Forgeries

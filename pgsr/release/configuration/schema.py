@@ -253,9 +253,8 @@ CONFIGURATION = DeclaredTable(
             "intervals",
             forms.EXACT,
             'The level of intervals, such as "9/10": then the released counts have columns lower and upper, from the '
-            "noisy values alone, at no cost. Of posterior each interval by itself, of the others a band that holds for "
-            "all counts at once; not with noisy totals, and with sizes per level of posterior and cumulative counts "
-            "alone. Without these columns if left out.",
+            "noisy values alone, at no cost. Of posterior alone, and not with noisy totals. Without these columns if "
+            "left out.",
             None,
         ),
         Key("output", forms.TEXT, "The folder of the release, which does not exist yet or is empty."),

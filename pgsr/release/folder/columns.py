@@ -4,20 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.release.stated.kinds import Construction, MeasuredView
+from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import Terms
 
-_HELD = {
-    Construction.POSTERIOR: (
-        "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy "
-        "values (normal approximation)."
-    ),
-    Construction.BAND: (
-        "All intervals of this table together hold it with this chance or more, whatever the data are (band of the "
-        "noise), so they are wide, and one need not hold the released estimate."
-    ),
-}
+_HELD = (
+    "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy values "
+    "(normal approximation)."
+)
 _LAST_CLASSES = (
     " In the last class of a region above the lowest level the chance can be smaller where this class has few groups."
 )
@@ -83,12 +77,12 @@ def _counts_columns(plan: Plan) -> list[Column]:
     else:
         number += f"Rows that would hold {zero} are left out, but for size 0 of every region and {first}."
     columns = [*_region_columns(groups, plan.names), *counts, Column("n_groups", "integer", number)]
-    if terms.intervals is None or terms.construction is None:
+    if terms.intervals is None:
         return columns
     sizes = "this size" if terms.max_sizes is None else "these sizes"
     lower = (
         f"Lower end of a {percent(terms.intervals)} interval for the true number of {groups} of {sizes} in this "
-        f"region, which belongs to it. {held(terms.construction, terms.max_sizes is not None)} Ends do not add up over "
+        f"region, which belongs to it. {held(terms.max_sizes is not None)} Ends do not add up over "
         "regions or sizes."
     )
     upper = f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."
@@ -203,15 +197,9 @@ def _name_columns(names: Sequence[str]) -> list[Column]:
     ]
 
 
-def held(construction: Construction, by_level: bool) -> str:
-    """Say how often published intervals hold the truth, by how they are made, and whether levels have their own sizes.
-
-    Example:
-        >>> held(Construction.BAND, by_level=False)[:58]
-        'All intervals of this table together hold it with this cha'
-    """
-    more = _LAST_CLASSES if by_level and construction is Construction.POSTERIOR else ""
-    return _HELD[construction] + more
+def held(by_level: bool) -> str:
+    """Say how often published intervals hold the truth, also where levels have their own sizes."""
+    return _HELD + (_LAST_CLASSES if by_level else "")
 
 
 def percent(probability: Fraction) -> str:

@@ -126,7 +126,7 @@ def _threshold_fields(level: LevelPlan, ranks: int | None) -> dict[str, Any]:
 
 
 def _intervals_fields(terms: Terms) -> dict[str, str]:
-    return {"level": str(terms.intervals), "construction": str(terms.construction)}
+    return {"level": str(terms.intervals)}
 
 
 def _noise_fields(terms: Terms) -> dict[str, str]:
@@ -233,7 +233,7 @@ def read(text: str) -> dict[str, Any]:
     _require(found["totals"], ("public", "share", *of_totals), "totals")
     _require(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
     if "intervals" in more:
-        _require(found["intervals"], ("level", "construction"), "intervals")
+        _require(found["intervals"], ("level",), "intervals")
     if "noise" in more:
         _require(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
     if "by_root" in more:

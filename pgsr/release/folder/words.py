@@ -7,7 +7,6 @@ from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.release.folder.columns import held, percent
 from pgsr.release.folder.manifest import SEEDED
-from pgsr.release.stated.kinds import Construction
 from pgsr.release.stated.publication import USUAL
 
 REHEARSAL_WARNING = (
@@ -154,7 +153,7 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     each = "class of sizes" if by_level else "size"
     return (
         f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of "
-        f"{groups} of each {each} in each region. {held(Construction(stated['construction']), by_level)} The intervals "
+        f"{groups} of each {each} in each region. {held(by_level)} The intervals "
         "follow from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the "
         f"data. Ends of intervals do not add up over regions or sizes: {_SUMS}"
     )

@@ -113,9 +113,9 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
 
 
 def _intervals(terms: Terms) -> str:
-    if terms.intervals is None or terms.construction is None:
+    if terms.intervals is None:
         return "none are published; `pgsr intervals FOLDER` computes some"
-    chance = held(terms.construction, terms.max_sizes is not None)
+    chance = held(terms.max_sizes is not None)
     return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {chance}"
 
 

@@ -205,11 +205,7 @@ class Forecast(ExpectedErrors):
         if len(set(totals)) > 1:
             frame.insert(2, "public totals", totals)
         if self.cell is not None:
-            made = [choice.terms.possible_construction for choice in self.choices]
             frame[f"{float(self.interval_level):.4g} interval, width at {self.cell}"] = self.widths
-            frame["interval by"] = [
-                "" if how is None or np.isnan(width) else str(how) for how, width in zip(made, self.widths, strict=True)
-            ]
         return frame
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""The mechanisms of a release, what they measure, and how published intervals are made."""
+"""The mechanisms of a release, and what they measure."""
 
 from enum import StrEnum
 
@@ -23,16 +23,6 @@ class MeasuredView(StrEnum):
     def sensitive(self) -> View:
         """The view whose sensitivity counts: split views have that of cumulative counts."""
         return View.COUNTS if self is MeasuredView.COUNTS else View.CUMULATIVE
-
-
-class Construction(StrEnum):
-    """The ways in which published intervals are made, both from the noisy values alone.
-
-    POSTERIOR: each interval by itself, from the posterior of the counts. BAND: all intervals hold at once.
-    """
-
-    POSTERIOR = "posterior"
-    BAND = "band"
 
 
 class Kind(StrEnum):

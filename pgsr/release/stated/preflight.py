@@ -15,7 +15,7 @@ from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.publishing.formulas import require_no_formula
-from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import Plan
 
 MOST_IN_SUMS = 2**50
@@ -128,8 +128,6 @@ def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
 def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
     """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
-    A band adds up bounds of all regions or sizes.
-
     Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
     """
@@ -153,12 +151,6 @@ def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes up to {terms.largest:,} would need more than 64 bits; lower "
             f"max_size, or write {in_integers}; nothing was charged"
-        )
-    cells_beside = max(truth.hierarchy.n_regions, terms.max_excess + 2)
-    if terms.construction is Construction.BAND and groups * cells_beside >= LARGEST_TOTAL:
-        raise ReleaseError(
-            "intervals of so many groups in so many regions or sizes would need more than 64 bits; leave out "
-            "intervals, or lower max_size; nothing was charged"
         )
     if terms.kind.is_joint and groups + noise >= 2**39:
         raise ReleaseError(

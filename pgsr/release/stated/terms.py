@@ -14,7 +14,7 @@ from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.levels import require_level_names, sizes_and_names
 from pgsr.release.stated.publication import USUAL, Publication
 from pgsr.release.stated.thresholds import checked_ranks, checked_thresholds
@@ -86,7 +86,6 @@ class Terms:
         kept: the regions whose public number of groups the released counts have: the root, or every region.
         sensitivity: how far the values of one level differ between neighbouring data sets.
         totals_sensitivity: how far the numbers of groups of one level differ between them.
-        construction: the way in which published intervals are made; None without intervals.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -130,7 +129,6 @@ class Terms:
     kept: Totals = field(init=False, repr=False, compare=False)
     sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
     totals_sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
-    construction: Construction | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._convert()
@@ -280,7 +278,7 @@ class Terms:
 
         alone = self.by_root is None and self.ranks is None
         sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
-        if self.intervals is not None and self.kind is Kind.POSTERIOR and alone and set(sizes) == {self.min_size}:
+        if self.intervals is not None and alone and set(sizes) == {self.min_size}:
             raise ConfigError(
                 'view = "split" measures every region by the ranks of its groups alone here, from which mechanism '
                 'posterior knows no intervals; leave intervals out, or write view = "cumulative"'
@@ -303,11 +301,6 @@ class Terms:
             raise ConfigError(
                 'mechanism two_stage needs some cumulative counts of every region, and threshold = "root" may leave a '
                 "region with few groups none; write ranks = ... too, or mechanism = posterior"
-            )
-        if self.intervals is not None and self.kind is not Kind.POSTERIOR:
-            raise ConfigError(
-                f'intervals of {self.kind} are a band that all noise stays within, and threshold = "root" lets noise '
-                "decide what is measured; write mechanism = posterior, leave intervals out, or write thresholds"
             )
 
     def has_thresholds_for(self, kind: Kind) -> bool:
@@ -343,17 +336,17 @@ class Terms:
             raise ConfigError(
                 "a level has a share of 0, and with sizes per level all of them are measured; give every level a share"
             )
-        if self.construction is Construction.BAND:
-            raise ConfigError(
-                f"with sizes per level only mechanism posterior publishes intervals, and this is {self.kind}; write "
-                'mechanism = "posterior", or leave the key out and use `pgsr intervals FOLDER` on the release'
-            )
 
     def _check_intervals(self, probability: Fraction) -> None:
         """Raise `ConfigError` unless intervals of this probability follow from what is published."""
         if probability > LARGEST_PROBABILITY:
             raise ConfigError(
                 f'intervals is {probability}; write a probability of at most {LARGEST_PROBABILITY}, such as "9/10"'
+            )
+        if self.kind is not Kind.POSTERIOR:
+            raise ConfigError(
+                f"only mechanism posterior publishes intervals, and this is {self.kind}; write mechanism = "
+                '"posterior", or leave the key out and use `pgsr intervals FOLDER` on the release'
             )
         if self.totals is Totals.NOISY:
             raise ConfigError(
@@ -387,8 +380,6 @@ class Terms:
         about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}
         keep(self, "sensitivity", sensitivity_of(self.view.sensitive, self.unit, **about))
         keep(self, "totals_sensitivity", sensitivity_of_totals(self.unit, self.relation))
-        made = Construction.POSTERIOR if self.kind is Kind.POSTERIOR else Construction.BAND
-        keep(self, "construction", None if self.intervals is None else made)
 
     def _parts_in_order(self) -> tuple[tuple[str, Loss], ...]:
         """Name what thresholds by the root spend one after another."""
@@ -400,17 +391,18 @@ class Terms:
         return tuple((name, currency(part * (epsilon or rho))) for name, part in named if part)
 
     @property
-    def possible_construction(self) -> Construction | None:
-        """The way in which intervals of such a release are published, whether it asks for them; None if they cannot be.
+    def may_have_intervals(self) -> bool:
+        """Whether such a release can publish intervals, whether it asks for them or not.
 
         Example:
-            >>> Terms("demo", 5, "1", "posterior").possible_construction
-            <Construction.POSTERIOR: 'posterior'>
+            >>> Terms("demo", 5, "1", "posterior").may_have_intervals
+            True
         """
         try:
-            return replace(self, intervals=self.intervals or "9/10").construction
+            replace(self, intervals="9/10")
         except ConfigError:
-            return None
+            return False
+        return True
 
 
 def _unit(value: Unit | str) -> Unit:
