@@ -75,12 +75,11 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
     def pick(*choices: Any) -> Any:
         return choices[rng.integers(len(choices))]
 
-    view = pick(None, *kind.views, *["split"] * ("split" in kind.views))
+    split = kind.takes_thresholds and rng.integers(2) == 0
     about: dict[str, Any] = {
         "max_size": largest,
         "min_size": pick(0, 0, 0, 1, largest - 1) if largest > 1 else 0,
         "epsilon": pick("1/50", "1/2", "1", "20"),
-        "view": view,
         "totals": pick(None, None, *kind.totals),
         "shares": pick(None, None, *_shares(rng, depth)),
         "intervals": pick(None, "1/2", "9/10", "9999/10000") if kind is Kind.POSTERIOR else None,
@@ -90,18 +89,11 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
     }
     if rng.integers(4) == 0:
         about |= {"rho": "1/10", "epsilon": None}  # accounting of epsilon with delta takes its time
-        about["laws"] = pick(None, "geometric", "gaussian", "best")
-    if rng.integers(5) == 0 and view != "split":
+    if rng.integers(5) == 0 and not split:
         about["max_size"] = tuple(sorted(rng.integers(1, largest + 1, depth).tolist(), reverse=True))
         about["min_size"] = 0
-    if view == "split":
-        about |= pick(
-            {"threshold": int(rng.integers(0, largest + 2))},
-            {"threshold": tuple(rng.integers(0, largest + 2, depth).tolist())},
-            {"by_root": pick("1/2", "1/100", "50")},
-            {"by_root": "1/2"},
-        )
-        about["ranks"] = pick(None, None, 1, 5, 200)
+    if split:
+        about["threshold"] = pick(int(rng.integers(0, largest + 2)), "root")
         about["shares"] = about["shares"] or pick(*_shares(rng, depth))
     return about
 

@@ -55,7 +55,7 @@ class Target:
     def remake(self, measurement: Measurement, terms: Terms) -> None:
         """Write everything anew from these noisy values and terms."""
         plan = planned(terms, measurement)
-        if terms.by_root is not None:
+        if terms.by_root:
             plan = plan.completed(measurement)
         write_measurement(self.folder, plan, measurement)
         _write(self.folder, plan, measurement, plan.mechanism.post_process(measurement))

@@ -84,11 +84,11 @@ FRAMES = {
     "M_c with private groups": Frame("m_c_dp", {"totals": '"noisy"', "tables": PRIVATE}, private=True, small=True),
     "M_c of CSV files": Frame("m_c_dp", {"tables": AS_CSV + WORDS}),
     "matching, signed": Frame("kuo", signed=True),
-    "matching of split views": Frame("kuo", {"view": '"split"', "threshold": "[3, 2, 1]"}),
+    "matching of split views": Frame("kuo", {"threshold": "2"}),
     "bottom-up of private groups": Frame("bottom_up", {"totals": '"noisy"', "tables": PRIVATE}, private=True),
-    "bottom-up of split views": Frame("bottom_up", {"view": '"split"', "threshold": "2"}),
+    "bottom-up of split views": Frame("bottom_up", {"threshold": "2"}),
     "a posterior of split views by the root": Frame(
-        "posterior", {"view": '"split"', "threshold": '"root"', "shares": '["1/20", "1/20", "9/10"]'}
+        "posterior", {"threshold": '"root"', "shares": '["1/20", "1/20", "9/10"]'}
     ),
     "a posterior with intervals": Frame("posterior", {"intervals": '"9/10"', "totals": '"root"'}, small=True),
     "a posterior of private groups, with Gaussian noise": Frame(

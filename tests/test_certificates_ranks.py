@@ -22,7 +22,7 @@ DEEP = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for
 
 def random_problem(rng: np.random.Generator, tree: Hierarchy, max_count: int = 1) -> Problem:
     truth = random_truth(rng, tree, max_size=3, max_count=max_count)
-    views = (Split(1, 3), Split(2), Split(1))[: tree.n_levels]
+    views = (Split(1), Split(2), Split(1))[: tree.n_levels]
     return Problem.m_c(Geometric(views, "1/2").measure(truth, Seeded(int(rng.integers(1 << 30)))))
 
 
@@ -123,7 +123,7 @@ def test_huge_counts_keep_a_bound_below_every_point() -> None:
     """A hundred million groups, with columns and ranks whose costs are of 2^50: rounded down by what is rounded."""
     truth = np.zeros((2, 6), np.int64)
     truth[:, 1], truth[:, 5] = 10**8, 3
-    problem = Problem.m_c(Geometric(Split(2, 20), "1/2").measure(CountOfCounts(TREE, truth), Seeded("huge")))
+    problem = Problem.m_c(Geometric(Split(2), "1/2").measure(CountOfCounts(TREE, truth), Seeded("huge")))
     x = np.cumsum(TREE.sum_up(truth), axis=1)
     certificate = certify(problem, Estimate(TREE, View.CUMULATIVE, x), Multipliers(np.zeros((1, 6)), np.zeros(3)))
     assert certificate.feasible

@@ -27,9 +27,9 @@ TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 
 
 def small_problem(seed: int) -> Problem:
-    """Seven groups in two regions, thresholds and numbers of ranks that differ."""
+    """Seven groups in two regions, thresholds that differ."""
     truth = CountOfCounts(TREE, [[0, 2, 1, 1, 0], [0, 1, 1, 0, 1]], "programs")
-    views = ((Split(1), Split(2, 2)), (Split(2, 3), Split(0)), (View.CUMULATIVE, Split(1), Split(3)))[seed % 3]
+    views = ((Split(1), Split(2)), (Split(2), Split(0)), (View.CUMULATIVE, Split(1), Split(3)))[seed % 3]
     return Problem.m_c(Geometric(views, "1/2").measure(truth, Seeded(seed)))
 
 

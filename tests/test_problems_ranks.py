@@ -26,11 +26,8 @@ def any_measurement(rng: np.random.Generator, epsilon: str = "1/2", **limits: in
     """A split of every region, some at their ends, at one epsilon; limits are those of `random_truth`."""
     tree = random_tree(rng, 6)
     truth = random_truth(rng, tree, **limits)
-    views = [
-        Split(int(rng.integers(0, truth.max_size + 2)), None if rng.random() < 0.6 else int(rng.integers(1, 5)))
-        for _ in range(tree.n_regions)
-    ]
-    views[-1] = Split(1, 2)  # not all cumulative
+    views = [Split(int(rng.integers(0, truth.max_size + 2))) for _ in range(tree.n_regions)]
+    views[-1] = Split(1)  # not all cumulative
     return Geometric(tuple(views), epsilon).measure(truth, Seeded(int(rng.integers(1 << 30))))
 
 

@@ -72,7 +72,7 @@ def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, t
 @pytest.mark.parametrize("mechanism", Kind)
 def test_private_groups_pay_for_their_totals(place, mechanism):
     tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
-    folder = release(config(place, mechanism, totals='"noisy"', totals_share='"1/5"', tables=tables))
+    folder = release(config(place, mechanism, totals='"noisy"', tables=tables))
     assert check(folder).passed, check(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["totals"]["epsilon"] == "1/5"
@@ -141,7 +141,7 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place, mechanism, max_s
 FOLLOWING = [
     *((mechanism, {}) for mechanism in Kind),
     *((mechanism, {"max_size": BY_LEVEL}) for mechanism in Kind if mechanism is not Kind.BOTTOM_UP),
-    ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+    ("kuo", {"max_size": "60", "threshold": "2"}),
     *(("posterior", {"max_size": sizes, "intervals": '"9/10"'}) for sizes in ("3", BY_LEVEL)),
 ]
 

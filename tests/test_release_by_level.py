@@ -146,7 +146,7 @@ def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -
         "write mechanism": {"mechanism": "bottom_up"},
         'the root\'s public number .* write totals = "root"': {"totals": '"noisy"'},
         'every region\'s public number .* write totals = "regions"': {"mechanism": "posterior", "totals": '"root"'},
-        'write view = "cumulative", or one max_size': {"mechanism": "kuo", "view": '"split"', "threshold": "2"},
+        "leave threshold out, or write one max_size": {"mechanism": "kuo", "threshold": "2"},
         "give every level a share": {"shares": '["0", "1/2", "1/2"]'},
         "leave the key out and use `pgsr intervals FOLDER`": {"intervals": '"9/10"'},
         "one per level": {"max_size": "{nation = 6, county = 2}"},

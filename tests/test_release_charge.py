@@ -24,12 +24,9 @@ UNUSUAL: dict[str, list[Any]] = {
     "epsilon": ["1/1000", "1e-9", "30", "1000000000", "0." + "3" * 5000],
     "delta": ["1e-8", "1e-100", "0.9"],
     "rho": ["1/10", "1e-9", "1e9"],
-    "laws": ["best", "geometric", "gaussian"],
     "shares": [("1/2", "1/2"), ("0", "1"), ("1", "0"), ("1/3", "1/3", "1/3"), ("1/999999999", "999999998/999999999")],
     "totals": ["root", "regions", "noisy"],
-    "totals_share": ["1/10", "1/1000000", "999999/1000000"],
-    "view": ["counts", "cumulative", "split"],
-    "threshold": [1, 2, 9, (3, 1)],
+    "threshold": [1, 2, 9, (3, 1), "root"],
     "intervals": ["9/10", "1/2", "9999/10000"],
     "unit": ["group", "entity in 2 groups", "entity in 99 groups"],
     "relation": ["replace", "add_remove", "move", "add_remove_or_empty_group"],
@@ -51,7 +48,6 @@ def releases(draw: st.DrawFn) -> dict[str, Any]:
     for key in draw(st.sets(st.sampled_from(sorted(UNUSUAL)), max_size=5)):
         keys[key] = draw(st.sampled_from(UNUSUAL[key]))
     if draw(st.booleans()):  # what goes together
-        keys |= {"threshold": 2} if keys.get("view") == "split" else {}
         keys |= {"epsilon": None} if "rho" in keys else {}
         keys |= {"totals": "noisy"} if keys.get("private_groups") else {}
         keys |= {"private_groups": True} if keys.get("totals") == "noisy" else {}

@@ -33,8 +33,6 @@ def place(tmp_path: Path) -> Path:
         ({"epsilon": None}, "write either epsilon = ... or rho = ...; none is there"),
         ({"rho": '"1/10"'}, "write either epsilon = ... or rho = ...; epsilon = ... and rho = ... are there"),
         ({"rho": '"1/10"', "epsilon": None, "delta": '"1e-6"'}, "delta goes with epsilon, and rho has none"),
-        ({"laws": '"gaussian"'}, "a pure epsilon, which has no Gaussian noise"),
-        ({"laws": '"normal"'}, "'laws' is"),
         ({"unit": '"person"'}, "unit='person' is unknown; use 'entity', 'group' or 'entity in 5 groups'"),
         ({"relation": '"replace"'}, "other values of an entity that stays in its group"),
         ({"unit": '"group"', "relation": '"add_remove"'}, "number of groups changes, so it cannot be public"),
@@ -54,7 +52,6 @@ def place(tmp_path: Path) -> Path:
         ({"mechanism": "mean_consistency"}, "write one of"),
         ({"totals": '"regions"'}, "does not keep"),
         ({"totals": '"noisy"'}, 'needs totals = "noisy"'),
-        ({"totals_share": '"1/10"'}, "only noisy totals"),
         ({"shares": '["1/2", "1/3"]'}, "add up to 5/6"),
         ({"shares": "[0.5, 0.5]"}, "in quotes"),
         ({"shares": '"1"'}, "an array"),
@@ -237,7 +234,6 @@ def test_the_example_is_a_configuration(place):
 def test_the_example_names_every_key(place):
     """Uncommented, every line is a known key; those that exclude each other are tried one by one."""
     known = {
-        "totals_share",
         "log",
         "connection",
         "query",
@@ -261,9 +257,7 @@ def test_the_example_names_every_key(place):
 
 
 def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:
-    private = config(
-        place, totals='"noisy"', totals_share='"1/5"', tables=TABLES.replace("[regions]", "private = true\n[regions]")
-    )
+    private = config(place, totals='"noisy"', tables=TABLES.replace("[regions]", "private = true\n[regions]"))
     with pytest.raises(ConfigError, match=r"groups is private.* is public, give their table with private_groups=False"):
         private.count_public()
 

@@ -107,7 +107,7 @@ def test_a_posterior_of_noisy_counts_publishes_its_own(tmp_path):
     """Households are hidden best by noisy counts."""
     write_tables(tmp_path)
     LedgerFile.create(tmp_path / "ledger.jsonl", "made", PureEpsilon(100), Relation.REPLACE, Unit.parse("group"))
-    folder = publish(config(tmp_path, "posterior", view='"counts"', unit='"group"', **LEVEL)).folder
+    folder = publish(config(tmp_path, "posterior", unit='"group"', **LEVEL)).folder
     assert not failed(folder), check(folder)
 
 

@@ -99,7 +99,7 @@ def test_the_counts_are_read_beside_them(tmp_path: Path) -> None:
 
 def test_posteriors_of_counts_publish_them(tmp_path: Path) -> None:
     write_tables(tmp_path)
-    folder = release(config(tmp_path, "posterior", **KEYS, view='"counts"'), rehearse=True)
+    folder = release(config(tmp_path, "posterior", **KEYS), rehearse=True)
     assert check(folder).passed
     assert "upper" in pq.read_schema(folder / artefact.COUNTS).names
 

@@ -166,7 +166,7 @@ GOOD = [
     {"tables": LEVELS + "pad_ragged = true\n"},
     {"tables": TABLES.replace("[groups]", 'entity = ""\nregion = ["a", "b"]\n[groups]')},
     {"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nkind = "csv"\ndelimiter = ";"')},
-    {"totals": '"noisy"', "totals_share": '"1/5"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
+    {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
 ]
 
 
@@ -188,7 +188,6 @@ BAD = [
     *({key: '""'} for key in ("data_set", "output", "ledger", "log", "sign")),
     {"colour": '"red"'},
     {"totals": '"some"'},
-    {"totals_share": "0.1"},
     {"delta": "0.1"},
     {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
     {"tables": ""},

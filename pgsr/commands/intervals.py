@@ -121,7 +121,7 @@ def _kind_of_intervals(published: "Published", kind: str | None) -> str:
         raise ConfigError(
             "the release has sizes per level, and the band wants one max_size for all levels; leave --kind out"
         )
-    if kind == "band" and terms.by_root is not None:
+    if kind == "band" and terms.by_root:
         raise ConfigError(
             "thresholds of the release follow from the noisy root, and a band holds where noise does not choose what "
             "is measured; leave --kind out"

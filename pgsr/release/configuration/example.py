@@ -11,20 +11,15 @@ max_size = 20                    # K: larger groups count as K
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # delta = "1e-8"                 # beside epsilon; or instead of both, in zCDP:
 # rho = "1/10"
-# laws = "best"                  # on every level the noise with less variance; or geometric, gaussian
 # unit = "group"                 # whom it hides: entity, "entity in 5 groups", or a group with all its members; then
 # relation = "replace"           #   what may become of it: replace, add_remove or move
 shares = ["1/5", "1/5", "3/5"]   # of epsilon per level, root first; 1/3, 2/3 of two; equal parts if left out
 mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
-view = "split"                   # not m_h, m_c_dp: cumulative counts of sizes below the threshold, ranks beyond it;
-#                                #   "cumulative" if left out; or "counts" (posterior), which suits unit = "group" and
-#                                #   numbers of single sizes
-threshold = "root"               #   those of all regions follow from the root, which is measured first; or a public
-#                                #   size, such as 12; [40, 12] is one per level, root first
-# ranks = 500                    #   rank the largest 500 groups of a region alone; all if left out
+threshold = "root"               # not m_h, m_c_dp: cumulative counts of sizes below a threshold, ranks beyond it; those
+#                                #   of all regions follow from the root, which is measured first; or a public size,
+#                                #   such as 12; cumulative counts of all sizes if left out
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
-# totals_share = "1/10"          # the part of epsilon for noisy totals
 # intervals = "9/10"             # columns lower and upper: 90 % intervals of all counts, from the noisy values alone
 
 output = "release"               # a folder that does not exist yet

@@ -7,15 +7,15 @@ import json
 from importlib.resources import files
 
 from pgsr.noise.measurement import Totals
-from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
 from pgsr.release.publishing.configuration import forms
 from pgsr.release.publishing.configuration.declared import DeclaredTable, Key, json_schema
 from pgsr.release.publishing.configuration.forms import Form, choice
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.levels import RESERVED_NAMES
 from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD
+from pgsr.release.stated.thresholds import BY_ROOT
 
 SCHEMA_FILE = "configuration.schema.json"
 
@@ -59,12 +59,9 @@ def _text(longest: int) -> Form:
     )
 
 
-BY_ROOT = "root"
-"""The threshold that stands for those that follow from the noisy root."""
-
 _THRESHOLD = Form(
-    f'{forms.WHOLE_OR_WHOLES.wanted}, or "{BY_ROOT}"',
-    {"anyOf": [*forms.WHOLE_OR_WHOLES.schema["anyOf"], {"type": "string", "enum": [BY_ROOT]}]},
+    f'{forms.WHOLE.wanted}, or "{BY_ROOT}"',
+    {"anyOf": [forms.WHOLE.schema, {"type": "string", "enum": [BY_ROOT]}]},
 )
 
 _REGION = Key(
@@ -183,13 +180,6 @@ CONFIGURATION = DeclaredTable(
         Key("delta", forms.EXACT_OR_ZERO, "Of (epsilon, delta), exact; 0 for a pure epsilon.", "0"),
         Key("rho", forms.EXACT, "Instead of epsilon: the budget in zero-concentrated differential privacy.", None),
         Key(
-            "laws",
-            choice(Laws),
-            "Of the noise, with delta or rho: geometric, gaussian, or best, level by level the one of less variance; "
-            "best if left out. A pure epsilon has geometric noise.",
-            None,
-        ),
-        Key(
             "unit",
             forms.TEXT,
             'Whose presence or values are hidden: "entity", "entity in 5 groups" (one in at most five groups), or '
@@ -209,26 +199,12 @@ CONFIGURATION = DeclaredTable(
             "m_h (counts), m_c_dp, kuo, bottom_up, posterior or two_stage (cumulative counts).",
         ),
         Key(
-            "view",
-            choice(MeasuredView),
-            "What is measured of a region: counts (m_h), cumulative counts (the others), or (kuo, bottom_up, "
-            "posterior, two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
-            "rank, what groups have beyond it; the mechanism's own if left out.",
-            None,
-        ),
-        Key(
             "threshold",
             _THRESHOLD,
-            'With view = "split", a public size: where the view is split. One, or an array with one per level, root '
-            'first. Or "root": the root is measured first, in cumulative counts with its own share of epsilon, and the '
-            "thresholds of all other regions follow from its noisy values.",
-            None,
-        ),
-        Key(
-            "ranks",
-            forms.COUNT,
-            'With view = "split": how many of the largest groups of a region are measured by their ranks; all if left '
-            "out. Surely more than the groups above the threshold.",
+            "For kuo, bottom_up, posterior and two_stage, a public size: cumulative counts of the sizes below it are "
+            'measured and, rank by rank, what groups have beyond it. Or "root": the root is measured first, in '
+            "cumulative counts with its own share of epsilon, and the thresholds of all other regions follow from its "
+            "noisy values. The mechanism's own view of all sizes if left out.",
             None,
         ),
         Key(
@@ -241,7 +217,6 @@ CONFIGURATION = DeclaredTable(
             "(posterior, two_stage), or noisy where the table of groups is private; the first of these if left out.",
             None,
         ),
-        Key("totals_share", forms.EXACT, 'The part of epsilon for totals = "noisy"; 1/10 if left out.', None),
         Key(
             "level_names",
             _LEVEL_NAMES,

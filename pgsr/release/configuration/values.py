@@ -5,13 +5,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
+from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.release.publishing.configuration.declared import DeclaredTable, complete, require
 from pgsr.release.publishing.configuration.sources import read_source
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import USUAL, Publication
 from pgsr.release.stated.terms import Terms
-from pgsr.release.stated.thresholds import FACTOR_BY_ROOT
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")
@@ -44,16 +43,13 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
 
 
 def _terms(told: Mapping[str, Any]) -> Terms:
-    named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
-    by_root = told["threshold"] == BY_ROOT
+    named = ("shares", "totals", "level_names", "intervals", "rho", "unit", "relation", "threshold", "min_size")
     return Terms(
         told["data_set"],
         told["max_size"],
         told["epsilon"],
         Kind(told["mechanism"]),
-        **{name: told[name] for name in (*named, "ranks", "min_size")},
-        threshold=None if by_root else told["threshold"],
-        by_root=FACTOR_BY_ROOT if by_root else None,
+        **{name: told[name] for name in named},
         delta=None if Fraction(told["delta"]) == 0 else told["delta"],
         publication=Publication(**told["publication"]) if told["publication"] else USUAL,
     )

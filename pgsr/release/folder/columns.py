@@ -114,7 +114,6 @@ def _measurement_columns(plan: Plan) -> list[Column]:
 def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
     """Describe the columns of split views: a row has a size and a cumulative count, or a rank and what lies beyond."""
     groups, members = terms.publication.group_name, terms.publication.entity_name
-    few = "all" if terms.ranks is None else f"the {terms.ranks:,} largest"
     last = f"the size {terms.largest} if it is not below the threshold"
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
@@ -128,7 +127,7 @@ def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
         Column(
             "rank",
             "integer",
-            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of {few} {groups}. {rank}",
+            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of all {groups}. {rank}",
             False,
         ),
         replace(

@@ -364,8 +364,7 @@ class _Rows:
         if not self.ragged:
             return [*places, pa.array(cell + least), pa.array(values)]
         is_rank = cell >= self.sizes[row]
-        first = self._totals[row] - self.ranks[row]
-        cell = np.where(is_rank, cell - self.sizes[row] + first, cell + least)
+        cell = np.where(is_rank, cell - self.sizes[row], cell + least)
         return [*places, *(pa.array(c, mask=empty) for empty in (is_rank, ~is_rank) for c in (cell, values))]
 
     def _cells(self, regions: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:

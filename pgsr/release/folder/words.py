@@ -58,20 +58,15 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
     if "threshold" in manifest["levels"][0]:
         noisy = (
             f"noisy cumulative counts of the sizes below a threshold{_source(manifest)} and, rank by rank, noisy "
-            f"numbers of what {_ranked_groups(manifest)} have beyond it (split view)"
+            f"numbers of what all {manifest['publication']['group_name']} have beyond it (split view)"
         )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
 
 
 def _source(manifest: dict[str, Any]) -> str:
     """Say what decides about thresholds, if noise does."""
-    return ", which follows from the noisy values of the root," if "by_root" in manifest else ""
-
-
-def _ranked_groups(manifest: dict[str, Any]) -> str:
-    """Name the groups of a region that a split view ranks."""
-    ranks, groups = manifest["levels"][0]["ranks"], manifest["publication"]["group_name"]
-    return f"all {groups}" if ranks == "all" else f"the {ranks:,} largest {groups}"
+    by_root = isinstance(manifest["levels"][0]["threshold"], list)
+    return ", which follows from the noisy values of the root," if by_root else ""
 
 
 def sizes_phrase(manifest: dict[str, Any]) -> str:

@@ -128,7 +128,7 @@ def publish(
                 tell("drawing noise")
                 measurement = plan.mechanism.measure(truth, source)
                 del truth
-                if terms.by_root is not None:
+                if terms.by_root:
                     plan = plan.completed(measurement)
                 write_measurement(hidden, plan, measurement)
                 log.note("measured")

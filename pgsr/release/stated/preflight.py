@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.errors import MemoryNeededError
@@ -106,7 +106,7 @@ def n_ranks(plan: Plan, truth: CountOfCounts) -> int:
     if plan.terms.view is not MeasuredView.SPLIT:
         return 0
     groups = truth.totals[measured_regions(truth.hierarchy, tuple(level.noise for level in plan.levels))]
-    return int(np.minimum(groups, plan.terms.ranks or LARGEST_TOTAL).sum())
+    return int(groups.sum())
 
 
 def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
@@ -140,13 +140,11 @@ def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
             "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
             "of the hierarchy; nothing was charged"
         )
-    if terms.view is MeasuredView.SPLIT and terms.kind is not Kind.POSTERIOR:
-        ranks = min(groups + noise, terms.ranks or groups + noise)
-        if (terms.max_excess + noise) * ranks**2 >= 2**62:  # always by squares
-            raise ReleaseError(
-                "ranks of so many groups would need more than 64 bits; write a smaller number with ranks = ..., or "
-                'view = "cumulative"; nothing was charged'
-            )
+    by_squares = terms.view is MeasuredView.SPLIT and terms.kind is not Kind.POSTERIOR
+    if by_squares and (terms.max_excess + noise) * (groups + noise) ** 2 >= 2**62:
+        raise ReleaseError(
+            "ranks of so many groups would need more than 64 bits; leave threshold out; nothing was charged"
+        )
     if terms.kind is Kind.M_C_DP and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes up to {terms.largest:,} would need more than 64 bits; lower "

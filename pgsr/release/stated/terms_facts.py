@@ -21,21 +21,13 @@ def terms_facts(terms: Terms) -> dict[str, str]:
 
 
 def _measures(terms: Terms) -> str:
-    if terms.view is MeasuredView.SPLIT:
-        return f"cumulative counts below {_thresholds(terms)} and, beyond it, {_ranks(terms)} by rank"
-    return "counts" if terms.view is MeasuredView.COUNTS else "cumulative counts"
+    if terms.view is not MeasuredView.SPLIT:
+        return "counts" if terms.view is MeasuredView.COUNTS else "cumulative counts"
+    at = f"the threshold {terms.threshold:,}" if isinstance(terms.threshold, int) else _BY_ROOT
+    return f"cumulative counts below {at} and, beyond it, what all groups have by rank"
 
 
-def _thresholds(terms: Terms) -> str:
-    if terms.threshold is None:
-        return "a threshold per region, by the noisy root,"
-    if isinstance(terms.threshold, int):
-        return f"the threshold {terms.threshold:,}"
-    return f"thresholds from {min(terms.threshold):,} to {max(terms.threshold):,}"
-
-
-def _ranks(terms: Terms) -> str:
-    return "what all groups have" if terms.ranks is None else f"what the {terms.ranks:,} largest groups have"
+_BY_ROOT = "a threshold per region, by the noisy root,"
 
 
 def _sizes(terms: Terms) -> str:
