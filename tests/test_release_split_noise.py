@@ -48,8 +48,7 @@ def test_residuals_are_noise_alone():
     for i in range(scale(60, 600)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}", max_size=int(rng.integers(2, 9)))
         truth = CountOfCounts(truth.hierarchy, truth.counts[truth.hierarchy.leaves] * int(rng.integers(1, 200)), "many")
-        ranks = None if i % 2 else int(rng.integers(1, 300))
-        views = tuple(Split(int(t), ranks) for t in rng.integers(0, truth.max_size + 2, truth.hierarchy.n_regions))
+        views = tuple(Split(int(t)) for t in rng.integers(0, truth.max_size + 2, truth.hierarchy.n_regions))
         for family in families(bare(views, truth, totals="noisy" if i % 5 == 0 else "regions")):
             for residuals in family.residuals.values():
                 assert not residuals.any(), (family.what, views)
