@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgsr.data.region_ids import region_id
 from pgsr.release import ReleaseConfig, Terms
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import Publication
-from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Levels, Limits, Quantities
 
 NAMES = ("North", "a,b", 'the "Old" Town', "Ü ber", "-5", "x/y", "01", "it's", "[new]", "*", "?", "NULL", "nan")
@@ -42,8 +39,6 @@ def drawn_configuration(seed: int, folder: Path) -> ReleaseConfig:
         {name: pd.array([(*path, *[None] * depth)[n] for path in paths], "string") for n, name in enumerate(levels)}
     )
     quantities = rng.integers(5) == 0
-    if about.pop("with_facts") and not quantities:
-        about["facts"] = _facts(rng, paths, homes, np.clip(sizes, about["min_size"], largest), largest, about)
     rows = groups.iloc[np.repeat(np.arange(n_groups), sizes)].reset_index(drop=True)
     rows.insert(0, "entity", np.arange(len(rows)))
     entities: Entities | Quantities = Entities(rows, region=tuple(levels))
@@ -80,39 +75,26 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
     def pick(*choices: Any) -> Any:
         return choices[rng.integers(len(choices))]
 
-    view = pick(None, *kind.views, *["split"] * ("split" in kind.views))
+    split = kind.takes_thresholds and rng.integers(2) == 0
     about: dict[str, Any] = {
         "max_size": largest,
         "min_size": pick(0, 0, 0, 1, largest - 1) if largest > 1 else 0,
         "epsilon": pick("1/50", "1/2", "1", "20"),
-        "view": view,
         "totals": pick(None, None, *kind.totals),
         "shares": pick(None, None, *_shares(rng, depth)),
-        "intervals": pick(None, "1/2", "9/10", "9999/10000"),
+        "intervals": pick(None, "1/2", "9/10", "9999/10000") if kind is Kind.POSTERIOR else None,
         "unit": pick("entity", "entity", "entity", "group", "entity in 3 groups"),
         "relation": pick(None, None, None, "add_remove", "replace", "move"),
-        "publication": Publication(
-            group_name=pick("groups", "=households"), zeros=pick(None, True, False), bom=pick(False, True)
-        ),
-        "with_facts": pick(False, False, True),
+        "publication": Publication(group_name=pick("groups", "=households")),
     }
     if rng.integers(4) == 0:
         about |= {"rho": "1/10", "epsilon": None}  # accounting of epsilon with delta takes its time
-        about["laws"] = pick(None, "geometric", "gaussian", "best")
-    if rng.integers(5) == 0 and view != "split":
+    if rng.integers(5) == 0 and not split:
         about["max_size"] = tuple(sorted(rng.integers(1, largest + 1, depth).tolist(), reverse=True))
         about["min_size"] = 0
-    if view == "split":
-        about |= pick(
-            {"threshold": int(rng.integers(0, largest + 2))},
-            {"threshold": tuple(rng.integers(0, largest + 2, depth).tolist())},
-            {"by_root": pick("1/2", "1/100", "50")},
-            {"by_root": "1/2"},
-        )
-        about["ranks"] = pick(None, None, 1, 5, 200)
+    if split:
+        about["threshold"] = pick(int(rng.integers(0, largest + 2)), "root")
         about["shares"] = about["shares"] or pick(*_shares(rng, depth))
-    choices: dict[str, tuple[Any, ...]] = {"merge": ("weighted", "average"), "norm": (1, 2)}
-    about["options"] = FitOptions(**{name: pick(*of) for name, of in choices.items() if name in kind.options})
     return about
 
 
@@ -121,22 +103,3 @@ def _shares(rng: np.random.Generator, depth: int) -> list[Sequence[str]]:
     zeros = parts * (rng.integers(3, size=depth) > 0)
     drawn = [p for p in (parts, zeros) if p.sum()]
     return [[f"{n}/{p.sum()}" for n in p.tolist()] for p in drawn]
-
-
-def _facts(
-    rng: np.random.Generator,
-    paths: list[tuple[str, ...]],
-    homes: np.ndarray,
-    sizes: np.ndarray,
-    largest: int,
-    about: dict[str, Any],
-) -> tuple[Fact, ...]:
-    """Draw facts that are true of the leaves."""
-    found = []
-    for leaf in rng.permutation(len(paths))[: rng.integers(1, 4)].tolist():
-        size = int(rng.integers(about["min_size"], largest + 1))
-        n = int(((homes == leaf) & (sizes == size)).sum())
-        bound = ({"equal": n}, {"at_least": n} if n else {"equal": 0}, {"at_most": n + 1})[rng.integers(3)]
-
-        found.append(Fact.of({"region": region_id(paths[leaf]), "size": size, **bound}))
-    return tuple(found)

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from planned import planned
 
-from pgsr import CountOfCounts, Hierarchy, View
-from pgsr.data import Estimate
+from pgsr import CountOfCounts, Hierarchy
 from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
@@ -51,14 +50,12 @@ class Target:
         fields = self.fields
         fields["files"] = {name: digests.digest(self / name) for name in fields["files"]}
         (self / artefact.MANIFEST).write_text(manifest.written(fields))
-        (self / digests.SUMS).write_text(digests.sums_text(self.folder, artefact.named_in(self.folder)))
+        (self / digests.SUMS).write_text(digests.sums_text(self.folder, artefact.FILES))
 
     def remake(self, measurement: Measurement, terms: Terms) -> None:
         """Write everything anew from these noisy values and terms."""
-        for path in self.folder.glob(artefact.WIDE.format("*")):
-            path.unlink()
         plan = planned(terms, measurement)
-        if terms.by_root is not None:
+        if terms.by_root:
             plan = plan.completed(measurement)
         write_measurement(self.folder, plan, measurement)
         _write(self.folder, plan, measurement, plan.mechanism.post_process(measurement))
@@ -71,10 +68,7 @@ def write_counts(target: Target, counts: CountOfCounts, terms: Terms) -> None:
     columns = Columns.of(plan)
     table = released_tables.counts_table(counts, plan, columns, manifest.facts(terms, True, "counts"))
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(target / name, table, terms.publication.bom)
-    by_region = Estimate(counts.hierarchy, View.COUNTS, counts.values)
-    for name, data in released_tables.wide_tables(by_region, plan, columns).items():
-        (target / name).write_bytes(data)
+        released_tables.write_counts(target / name, table)
 
 
 def rows(name: str, change: Callable[[pa.Table], pa.Table], target: Target) -> None:

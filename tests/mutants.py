@@ -310,11 +310,6 @@ MUTANTS = [
         "memory by the filled cells", traces.memory_by_the_filled_cells, apart.memory_is_asked_for_by_public_numbers
     ),
     Mutant("rows of zeros decided by the truth", traces.rows_of_zeros_by_the_truth, apart.releases_do_not_interfere),
-    Mutant(
-        "refused where a private count is above its fact",
-        traces.refused_where_a_count_is_above_its_fact,
-        apart.releases_do_not_interfere,
-    ),
     Mutant("a release charged although refused", traces.charged_although_refused, published.refusals_cost_nothing),
     Mutant(
         "drawn with more than is charged",

@@ -47,16 +47,14 @@ def boxes(sizes: Sequence[int]) -> set[tuple[int, int]]:
     return {(i, s) for i, size in enumerate(sorted(sizes, reverse=True)) for s in range(size)}
 
 
-def split_view(sizes: Sequence[int], threshold: int, ranks: int | None = None, groups: int | None = None) -> list[int]:
-    """Columns below the threshold and rows from it on, the smallest of the largest groups first, box by box.
+def split_view(sizes: Sequence[int], threshold: int, groups: int | None = None) -> list[int]:
+    """Columns below the threshold and rows from it on, the smallest group first, box by box.
 
     Columns are counted from below; from above, as numbers of boxes, and with rows for `groups` groups, if given.
     """
     diagram, n = boxes(sizes), len(sizes)
     inside = [sum(s == column for _, s in diagram) for column in range(threshold)]
-    n_rows = n if groups is None else groups
-    n_rows = n_rows if ranks is None else min(ranks, n_rows)
-    beyond = [sum(i == row and s >= threshold for i, s in diagram) for row in range(n_rows)]
+    beyond = [sum(i == row and s >= threshold for i, s in diagram) for row in range(n if groups is None else groups)]
     return [*(inside if groups is not None else [n - number for number in inside]), *reversed(beyond)]
 
 

@@ -31,7 +31,6 @@ from pgsr.release.ledger.charge import Charge
 from pgsr.release.make import making as publishing
 from pgsr.release.make import writing
 from pgsr.release.publishing import digests, parquet_pages
-from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated import plan as release_plan
 from pgsr.release.stated import preflight
 from pgsr.release.stated.plan import Plan
@@ -154,7 +153,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
             found = {name: digests.digest(folder / name) for name in fields["files"]}
             if fields["files"] != found:
                 path.write_text(manifest.written(fields | {"files": found}))
-                (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+                (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
 
         return changed
 
@@ -345,10 +344,9 @@ def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
 
     def by_truth(write: Callable) -> Callable:
         def written(folder: Path, plan: Plan, measurement: Any) -> None:
-            if plan.terms.publication.zeros is None:
-                rows = range(seen.truth.hierarchy.n_regions)
-                filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
-                object.__setattr__(plan, "zeros", filled <= release_plan.MOST_ROWS)
+            rows = range(seen.truth.hierarchy.n_regions)
+            filled = sum(int(np.count_nonzero(seen.truth.row(region))) for region in rows)
+            object.__setattr__(plan, "zeros", filled <= release_plan.MOST_ROWS)
             write(folder, plan, measurement)
 
         return written
@@ -369,20 +367,6 @@ def memory_by_the_filled_cells(patch: MonkeyPatch) -> None:
         return asked
 
     around(patch, preflight, "bytes_needed", by_truth)
-
-
-def refused_where_a_count_is_above_its_fact(patch: MonkeyPatch) -> None:
-    """A wrong fact would spoil the release, so why pay for it?"""
-
-    def strict(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
-        if config.terms.facts:
-            _, most = Plan.of(config.terms, truth.hierarchy.regions_per_level).fact_bounds(truth.hierarchy)
-            counts = np.vstack([truth.row(region) for region in range(truth.hierarchy.n_regions)])
-            if (counts > most).any():
-                raise ConfigError("a fact is wrong; correct it")
-        return truth
-
-    counted_by(patch, strict)
 
 
 # Charging

@@ -139,7 +139,7 @@ class Draw:
 
 def geometric(a: Draw) -> Any:
     noise = Geometric(
-        a(*View, (View.CUMULATIVE, View.RANKED), (View.COUNTS, Split(1)), Split(1), Split(0, 2)),
+        a(*View, (View.CUMULATIVE, View.RANKED), (View.COUNTS, Split(1)), Split(1), Split(0)),
         a(1, "0.1"),
         a(None, ("1/2", "1/2"), (0, 1)),
         a("regions", "root", "noisy"),
@@ -149,7 +149,7 @@ def geometric(a: Draw) -> Any:
 
 
 def split(a: Draw) -> Any:
-    noisy = Geometric(Split(a(0, 1, 2, 9), a(None, 1, 3)), 1).measure(TRUTH, Seeded("x"))
+    noisy = Geometric(Split(a(0, 1, 2, 9)), 1).measure(TRUTH, Seeded("x"))
     return a.one_of(*POSTS).apply(noisy)
 
 

@@ -60,7 +60,7 @@ MECHANISMS = {
     "matching, H_g, average": Mechanism(noise(View.RANKED), Matching(merge="average")),  # type: ignore[arg-type]
     "matching, H_c x H_g": Mechanism(noise((View.CUMULATIVE, View.RANKED)), Matching()),
     "matching, split": Mechanism(noise(Split(1)), Matching()),
-    "bottom-up, split": Mechanism(noise(Split(1, ranks=1), shares=(0, 1)), BottomUp()),
+    "bottom-up, split": Mechanism(noise(Split(1), shares=(0, 1)), BottomUp()),
     "matching, smallest size 1": Mechanism(noise(View.CUMULATIVE), Matching(IsotonicFit(min_size=1))),
     "bottom-up": Mechanism(noise(View.CUMULATIVE, shares=(0, 1)), BottomUp()),
     "bottom-up, H_g": Mechanism(noise(View.RANKED, shares=(0, 1)), BottomUp()),

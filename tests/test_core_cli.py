@@ -211,7 +211,7 @@ def test_validate_names_absent_files_among_all_mistakes(place, ended):
 
 def test_validate_of_private_groups_opens_none_of_them(place):
     tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
-    path = write_config(place, totals='"noisy"', totals_share='"1/5"', tables=tables)
+    path = write_config(place, totals='"noisy"', tables=tables)
     (place / "groups.parquet").write_text("secret")
     shown = invoke("validate", path).stdout
     assert "numbers of groups │ epsilon 1/5, sensitivity 1, noise of scale 15" in shown

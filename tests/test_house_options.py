@@ -7,7 +7,7 @@ ALLOWED = {
         *("census2000(folder=)", "census2000_race(folder=)", "census2010_race(folder=)"),
         *("kuo_hawaiian(folder=)", "kuo_taxi(folder=)", "nhts2001(folder=)"),
         *("ReleaseConfig(log=)", "ReleaseConfig(private_groups=)", "ReleaseConfig(limits=)", "read_long(limits=)"),
-        *("Fact(region=)", "Frame(cast=)", "Query(cast=)"),
+        *("Frame(cast=)", "Query(cast=)"),
     ),
     "experiments set it under another name of the function": ("census2010_race(regions=)",),
     "a class method of the same class sets it": ("ColumnFrame(read=)",),

@@ -103,8 +103,6 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         (View.RANKED, [[0, 1], [0, 1]], None, "regions"),
         (View.RANKED, [[0, 1], [1, 1]], ("0", "1"), "regions"),
         (Split(1), [[1, 0, 0], [0, 0, 1]], ("0", "1"), "regions"),
-        (Split(1, ranks=1), [[1, 0, 1], [0, 2, 0]], ("0", "1"), "regions"),
-        (Split(0, ranks=1), [[1, 1], [0, 2]], ("0", "1"), "regions"),
     ],
 )
 @pytest.mark.drawn(1)

@@ -36,7 +36,7 @@ Rules = ViewRule | tuple[ViewRule, ...]
 MIXED: Rules = (Split(1), View.RANKED, Split(1))
 """A view for every region: the root and its leaves."""
 
-ALL_VIEWS: tuple[AnyView, ...] = (*View, Split(1), Split(1, ranks=1))
+ALL_VIEWS: tuple[AnyView, ...] = (*View, Split(1))
 
 Changes = tuple[tuple[AnyView, int, tuple[int, ...]], ...]
 """(view, level, absolute changes) of every region that changes; of numbers of groups the level is 2."""
@@ -57,7 +57,7 @@ def test_all_levels_together_spend_at_most_the_budget(
     numbers of groups where these are noisy.
     """
     largest, kept = Fraction(0), 0
-    rules: tuple[Rules, ...] = (*View, Split(1), Split(1, ranks=1), MIXED)
+    rules: tuple[Rules, ...] = (*View, Split(1), MIXED)
     for rule, sizes, totals in product(rules, SIZES, ("regions", "root", "noisy")):
         by_level = sizes != (K, K)
         if by_level and (totals == "noisy" or rule not in (View.COUNTS, View.CUMULATIVE)):

@@ -65,15 +65,14 @@ def test_values_are_those_of_the_definition() -> None:
     rng = np.random.default_rng(2)
     for i in range(scale(40, 400)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
-        split = Split(int(rng.integers(0, truth.max_size + 1)), None if i % 3 == 0 else int(rng.integers(1, 6)))
+        split = Split(int(rng.integers(0, truth.max_size + 1)))
         totals = "noisy" if i % 2 else "regions"
         if not isinstance(split.on(truth.max_size), Split):
             continue
         noisy = Geometric(split, 10**9, totals=totals, totals_share="1/2").measure(truth, Seeded(i))
         for region in range(truth.hierarchy.n_regions):
             sizes = np.repeat(np.arange(truth.max_size + 1), truth.counts[region]).tolist()
-            expected = np.array(naive.split_view(sizes, split.threshold, split.ranks, len(sizes)), np.int64)
-            expected[: split.threshold] = len(sizes) - expected[: split.threshold]
+            expected = np.array(naive.split_view(sizes, split.threshold), np.int64)
             assert noisy.row(region).tolist() == expected.tolist()
 
 
@@ -94,7 +93,7 @@ def test_both_ends_are_the_plain_views_bit_by_bit(unit: Unit, relation: str, tot
         lambda view: Noise(view, Rho("1/5"), totals=totals, unit=unit, relation=Relation(relation), max_quantity=2),
     ]
     for step in steps:
-        for split, plain in ((Split(0), View.RANKED), (Split(9), View.CUMULATIVE), (Split(99, 4), View.CUMULATIVE)):
+        for split, plain in ((Split(0), View.RANKED), (Split(9), View.CUMULATIVE), (Split(99), View.CUMULATIVE)):
             ours, theirs = (step(view).measure(TRUTH, Seeded("ends")) for view in (split, plain))
             assert ours.view is plain
             assert frozen(ours) == frozen(theirs)
@@ -125,9 +124,8 @@ def test_no_two_cells_share_noise_and_every_stream_is_asked_for_once() -> None:
 @pytest.mark.parametrize("threshold", range(5))
 def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str], None]) -> None:
     """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
-    for ranks in (None, 1, 3):
-        pairs = check_losses(Geometric(Split(threshold, ranks), "7/10", ("1/3", "2/3")), PAIR, (3, 1), 4)
-        counted(pairs, "neighbour pairs of split views")
+    pairs = check_losses(Geometric(Split(threshold), "7/10", ("1/3", "2/3")), PAIR, (3, 1), 4)
+    counted(pairs, "neighbour pairs of split views")
 
 
 def noisy_values(measurement: Measurement) -> object:
@@ -136,12 +134,11 @@ def noisy_values(measurement: Measurement) -> object:
 
 @pytest.mark.drawn(1)
 @pytest.mark.assure("R7")
-@pytest.mark.parametrize("ranks", [None, 1])
 @pytest.mark.parametrize("threshold", range(3))
-def test_likelihood_ratios(threshold: int, ranks: int | None, counted: Callable[[int, str], None]) -> None:
+def test_likelihood_ratios(threshold: int, counted: Callable[[int, str], None]) -> None:
     """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values, with public and with noisy totals."""
     bases, (low, high) = [Fraction(1, 2)], (-2, 3) if FULL else (-1, 2)  # exact values are 0 to 2
-    noise = Geometric(Split(threshold, ranks), "1")
+    noise = Geometric(Split(threshold), "1")
     n, attained = check_likelihood(Mechanism(noise, Matching()), ALONE, (2,), 2, 0, 2, bases, noisy_values)
     assert attained
     counted(n, "likelihoods")
@@ -153,22 +150,21 @@ def test_likelihood_ratios(threshold: int, ranks: int | None, counted: Callable[
 
 @pytest.mark.drawn(1)
 @pytest.mark.assure("R7")
-@pytest.mark.parametrize("ranks", [None, 1])
 @pytest.mark.parametrize("published", [noisy_values, None], ids=["noisy values", "the release by matching"])
 def test_likelihood_ratios_of_two_levels(
-    published: Callable[[Measurement], object] | None, ranks: int | None, counted: Callable[[int, str], None]
+    published: Callable[[Measurement], object] | None, counted: Callable[[int, str], None]
 ) -> None:
-    mechanism = Mechanism(Geometric((Split(1, ranks), Split(1)), "1", ("1/3", "2/3")), Matching())
+    mechanism = Mechanism(Geometric((Split(1), Split(1)), "1", ("1/3", "2/3")), Matching())
     n, attained = check_likelihood(mechanism, CHAIN, (1,), 2, 0, 2, [Fraction(1, 2)], published)
     assert attained or published is None
     counted(n, "likelihoods")
 
 
 def test_a_threshold_per_level_and_per_region() -> None:
-    by_level = Geometric((Split(3, 5), View.COUNTS, Split(2)), 1).measure(TRUTH, Seeded("x"))
-    assert [len(values) for values in by_level.rows] == [8, 10, 10, 5, 11, 42, 2]
-    assert by_level.label == "split at 3 of 5 ranks x counts x split at 2"
-    views = (Split(3), View.CUMULATIVE, Split(0), Split(2, 7), Split(2, 7), Split(8), View.RANKED)
+    by_level = Geometric((Split(3), View.COUNTS, Split(2)), 1).measure(TRUTH, Seeded("x"))
+    assert [len(values) for values in by_level.rows] == [55, 10, 10, 5, 11, 42, 2]
+    assert by_level.label == "split at 3 x counts x split at 2"
+    views = (Split(3), View.CUMULATIVE, Split(0), Split(2), Split(2), Split(8), View.RANKED)
     by_region = Geometric(views, 1).measure(TRUTH, Seeded("x"))
     assert by_region.views == (*views[:2], View.RANKED, *views[3:])
     assert [len(values) for values in by_region.rows] == [55, 10, 40, 5, 9, 48, 0]
@@ -188,47 +184,40 @@ def test_levels_of_other_views_have_the_noise_of_the_worst() -> None:
 
 
 def test_values_as_cumulative_counts() -> None:
-    """Without noise they are these; ranks that are not measured lie below the threshold."""
+    """Without noise they are these."""
     sizes = [0, 1, 1, 2, 5, 7]
     truth = CountOfCounts(Hierarchy.from_paths([("x",)]), [np.bincount(sizes, minlength=9)])
     for threshold in range(9):
-        for ranks in (None, 3, 6):
-            split = Split(threshold, ranks)
-            if not isinstance(split.on(8), Split):
-                continue
-            noisy = Geometric(split, 10**9).measure(truth, Seeded("x")).row(0)
-            found, exact = split.cumulative(noisy, 6, 8), np.cumsum(truth.counts[0])
-            known = exact >= (0 if ranks is None else 6 - ranks)
-            known[:threshold] = True
-            assert found[known].tolist() == exact[known].tolist()
+        split = Split(threshold)
+        if not isinstance(split.on(8), Split):
+            continue
+        noisy = Geometric(split, 10**9).measure(truth, Seeded("x")).row(0)
+        assert split.cumulative(noisy, 6, 8).tolist() == np.cumsum(truth.counts[0]).tolist()
 
 
 def test_tables_figures_and_texts() -> None:
-    noisy = Geometric(Split(4, ranks=5), 1).measure(TRUTH, Seeded("frame"))
+    noisy = Geometric(Split(4), 1).measure(TRUTH, Seeded("frame"))
     frame = noisy.to_frame()
     assert len(frame) == sum(map(len, noisy.rows))
     ranks = frame[frame["rank"].notna() & (frame["region_id"] == "US/MI/x")]
-    assert ranks["rank"].tolist() == [35, 36, 37, 38, 39]
+    assert ranks["rank"].tolist() == list(range(40))
     assert ranks["noisy_excess"].tolist() == noisy.row(5)[4:].tolist()
-    assert repr(noisy).startswith("Measurement(Split(4, ranks=5), ")
-    assert "split at 4 of 5 ranks" in noisy._repr_html_()
+    assert repr(noisy).startswith("Measurement(Split(4), ")
+    assert "split at 4" in noisy._repr_html_()
     assert len(noisy.plot(("US", "MI", "x")).axes[0].lines[0].get_ydata()) == 10
-    with pytest.raises(PgsrError, match="split at 4 of 5 ranks does not lie over counts"):
+    with pytest.raises(PgsrError, match="split at 4 does not lie over counts"):
         overlay(TRUTH, noisy)
     ledger = Ledger(2)
     Geometric(Split(4), 1).measure(TRUTH, Seeded("ledger"), ledger)
     assert "Split(4)" in str(vars(ledger))
-    many = Geometric(tuple(Split(1 + i % 5, i + 1) for i in range(20)), 1)
-    assert many.label.endswith("x Split(3, ranks=8) x 12 more")
+    many = Geometric(tuple(Split(1 + i % 12) for i in range(20)), 1)
+    assert many.label.endswith("x Split(8) x 12 more")
 
 
 @pytest.mark.parametrize("bad", [-1, 1.5, True, "3", None])
 def test_a_threshold_is_a_size(bad: object) -> None:
     with pytest.raises(PgsrError, match="give a public size, a whole number from 0 up"):
         Split(bad)  # type: ignore[arg-type]
-    if bad is not None:
-        with pytest.raises(PgsrError, match="whole number from 1 up, or None for all"):
-            Split(3, bad)  # type: ignore[arg-type]
 
 
 def test_refusals() -> None:
@@ -241,7 +230,7 @@ def test_refusals() -> None:
 
 
 def test_a_toy_is_split_as_its_target() -> None:
-    for view in (Split(2), (View.CUMULATIVE, View.RANKED, Split(1, 4)), (Split(3), *(Split(2),) * 6)):
+    for view in (Split(2), (View.CUMULATIVE, View.RANKED, Split(1)), (Split(3), *(Split(2),) * 6)):
         toy = toy_of(Geometric(view, 1).measure(TRUTH, Seeded("toy")))
         assert isinstance(toy, Measurement)
         assert any(isinstance(toy.view_of(region), Split) for region in range(toy.hierarchy.n_regions))
@@ -270,7 +259,7 @@ def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
     rng, fewer, more = np.random.default_rng(7), 0, 0
     for i in range(scale(60, 600)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
-        split = Split(int(rng.integers(0, truth.max_size + 1)), None if i % 3 == 0 else int(rng.integers(1, 5)))
+        split = Split(int(rng.integers(0, truth.max_size + 1)))
         if not isinstance(split.on(truth.max_size), Split):
             continue
         fit = IsotonicFit(*((1, 2), (2, 1))[i % 2], min_size=i % 5 // 4)
@@ -315,10 +304,7 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) ->
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1) if isinstance(post, BottomUp) else None
         least = 1 if isinstance(post, TwoStage) else 0  # it takes no ranked sizes
-        views = tuple(
-            Split(int(rng.integers(least, truth.max_size + 2)), None if i % 2 else int(rng.integers(1, 9)))
-            for _ in range(truth.hierarchy.n_regions)
-        )
+        views = tuple(Split(int(rng.integers(least, truth.max_size + 2))) for _ in range(truth.hierarchy.n_regions))
         result = Mechanism(Geometric(views, "1/2", shares, totals), post).release(truth, Seeded("conditions", i))
         assert result.certificate is not None
         assert result.measurement is not None
@@ -328,8 +314,7 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) ->
 
 @pytest.mark.parametrize("post", [Matching(), BottomUp(), NoConsistency(), TwoStage(), Posterior()], ids=repr)
 def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
-    """With as many ranks as there are groups beyond the threshold, and with more."""
-    for split in (Split(0, ranks=60), Split(4), Split(4, ranks=20), Split(8, ranks=1)):
+    for split in (Split(1), Split(4), Split(8)):
         found = Mechanism(Geometric(split, 10**9), post).release(TRUTH, Seeded(0))
         assert np.array_equal(found.estimate.counts().counts, TRUTH.counts)
 
@@ -355,10 +340,7 @@ def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
     rng = np.random.default_rng(8)
     for i in range(scale(40, 400)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
-        views = tuple(
-            Split(int(rng.integers(1, truth.max_size + 2)), None if i % 3 == 0 else int(rng.integers(1, 5)))
-            for _ in range(truth.hierarchy.n_regions)
-        )
+        views = tuple(Split(int(rng.integers(1, truth.max_size + 2))) for _ in range(truth.hierarchy.n_regions))
         noisy = Geometric(views, "1/2", totals="noisy" if i % 4 == 0 else "regions").measure(truth, Seeded("two", i))
         found = [noisy.view_of(region) for region in range(truth.hierarchy.n_regions)]
         if not any(isinstance(view, Split) for view in found):
@@ -395,7 +377,7 @@ def _cost(noisy: Measurement, sizes: Sequence[int]) -> int:
     """Squares of columns and rows together."""
     view = noisy.view
     assert isinstance(view, Split)
-    exact = np.array(naive.split_view(list(sizes), view.threshold, None, len(sizes)))
+    exact = np.array(naive.split_view(list(sizes), view.threshold, len(sizes)))
     exact[: view.threshold] = len(sizes) - exact[: view.threshold]
     return int(((exact - noisy.row(0)) ** 2).sum())
 

@@ -45,14 +45,14 @@ def test_columns_are_counted_as_defined() -> None:
 def test_the_views_follow_from_the_published_root_alone(totals: str) -> None:
     """Whoever has the noisy root recomputes every threshold; the values are those of these views stated outright."""
     for seed in range(10):
-        rule = SplitByRoot("1/2", ranks=None if seed % 2 else 20)
+        rule = SplitByRoot()
         step = Geometric(rule, 2, shares=("1/5", "2/5", "2/5"), totals=totals)
         found = step.measure(TRUTH, Seeded(seed))
         assert found.view_of(0) is View.CUMULATIVE
         shape = shape_of_noisy(found.row(0), int(found.totals[0]))
         for region in range(1, TREE.n_regions):
             columns = sum(bool(found.totals[region] * p > 0.5) for p in shape)
-            assert found.view_of(region) == Split(columns, rule.ranks).on(9), (seed, region)
+            assert found.view_of(region) == Split(columns).on(9), (seed, region)
         stated = Geometric(found.views, 2, shares=("1/5", "2/5", "2/5"), totals=totals).measure(TRUTH, Seeded(seed))
         assert frozen(stated) == frozen(found)
 
@@ -94,7 +94,7 @@ def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Calla
         seen.add(measured.views)
         return frozen((measured.views, measured.cells))
 
-    noise = Geometric(SplitByRoot(Fraction(1, 2)), "1", ("1/2", "1/2"))
+    noise = Geometric(SplitByRoot(), "1", ("1/2", "1/2"))
     n, attained = check_likelihood(Mechanism(noise, Matching()), CHAIN, (groups,), 2, 0, 2, [Fraction(1, 2)], values)
     assert attained
     assert len(seen) > 1, "the threshold moves"
@@ -129,20 +129,12 @@ def test_refusals() -> None:
             Geometric(view, 1, shares=shares).measure(TRUTH, Seeded("no"))
     with pytest.raises(ProblemError, match="whole groups"):
         Noise(SplitByRoot(), Rho("1"), unit=Unit.GROUP, totals="noisy")
-    with pytest.raises(ProblemError, match="SplitByRoot\\(factor=0\\)"):
-        SplitByRoot(0)
-    with pytest.raises(ProblemError, match="ranks=0"):
-        SplitByRoot(ranks=0)
     with pytest.raises(ProblemError, match="by its length"):
         Geometric(SplitByRoot(), 1, totals="root")
 
 
 def test_a_method_that_wants_columns_refuses_before_anything_is_measured() -> None:
-    """A region may get the threshold 0, which is ranked sizes; with a number of ranks it is a split view still."""
-    for ranks, taken in ((None, False), (20, True)):
-        mechanism = Mechanism(Geometric(SplitByRoot(ranks=ranks), 1), TwoStage())
-        if taken:
-            mechanism.release(TRUTH, Seeded("columns"))
-        else:
-            with pytest.raises(ProblemError, match=r"TwoStage needs View\.CUMULATIVE or a Split on every level"):
-                mechanism.check(TRUTH, Seeded("columns"))
+    """A region may get the threshold 0, which is ranked sizes."""
+    mechanism = Mechanism(Geometric(SplitByRoot(), 1), TwoStage())
+    with pytest.raises(ProblemError, match=r"TwoStage needs View\.CUMULATIVE or a Split on every level"):
+        mechanism.check(TRUTH, Seeded("columns"))

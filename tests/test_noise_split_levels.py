@@ -38,7 +38,7 @@ def test_values_are_those_of_the_definition() -> None:
         if tree.padded.any():
             continue
         sizes = tuple(sorted(rng.integers(0, truth.max_size + 1, tree.n_levels).tolist(), reverse=True))
-        split = Split(int(rng.integers(0, truth.max_size + 1)), None if i % 3 == 0 else int(rng.integers(1, 6)))
+        split = Split(int(rng.integers(0, truth.max_size + 1)))
         noisy = Geometric(split, 10**9, max_sizes=sizes).measure(truth, Seeded(i))
         assert noisy.sizes.max_sizes == sizes
         for region in range(tree.n_regions):
@@ -48,7 +48,7 @@ def test_values_are_those_of_the_definition() -> None:
             assert view == split.on(largest)
             kinds.add(type(view).__name__ if isinstance(view, Split) else view)
             if isinstance(view, Split):
-                expected = naive.split_view(folded, view.threshold, view.ranks)
+                expected = naive.split_view(folded, view.threshold)
             elif view is View.RANKED:
                 expected = sorted(folded)
             else:
@@ -61,7 +61,7 @@ def test_values_are_those_of_the_definition() -> None:
 
 @pytest.mark.drawn(1)
 @pytest.mark.assure("R6")
-@pytest.mark.parametrize("view", [Split(1), Split(2, 1), Split(0), (Split(3), Split(1)), View.RANKED], ids=repr)
+@pytest.mark.parametrize("view", [Split(1), Split(2), Split(0), (Split(3), Split(1)), View.RANKED], ids=repr)
 def test_losses_with_sizes_per_level(view: object, counted: Callable[[int, str], None]) -> None:
     """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
     for sizes in ((4, 2), (3, 3), (4, 1)):
@@ -77,7 +77,7 @@ def test_from_k_on_it_is_the_cumulative_view_bit_by_bit() -> None:
         plain = Geometric(View.CUMULATIVE, "3/4", max_sizes=SIZES).measure(truth, Seeded("ends"))
         for view in (
             Split(9),
-            Split(99, 3),
+            Split(99),
             (Split(9), Split(8), Split(4)),
             (Split(9), *[Split(7)] * 2, *[Split(5)] * 4),
         ):
@@ -123,7 +123,7 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
     rng = np.random.default_rng(73)
     for i in range(scale(8, 100)):
         truth = CountOfCounts(TREE, rng.integers(0, 6, (4, 10)) * (rng.random((4, 10)) < 0.5), f"set {i}")
-        views = tuple(Split(int(rng.integers(0, 9)), None if i % 2 else int(rng.integers(1, 9))) for _ in range(7))
+        views = tuple(Split(int(rng.integers(0, 9))) for _ in range(7))
         view = (SplitByRoot(), Split(2), MIXED, views)[i % 4]
         result = Mechanism(Geometric(view, "1/2", max_sizes=SIZES), post).release(truth, Seeded("four", i))
         assert result.certificate is not None
@@ -136,7 +136,7 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
 
 @pytest.mark.parametrize("post", [Matching(), Posterior()], ids=repr)
 def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
-    for split in (Split(0), Split(2), Split(4, ranks=40), Split(5)):
+    for split in (Split(0), Split(2), Split(4), Split(5)):
         found = Mechanism(Geometric(split, 10**9, max_sizes=SIZES), post).release(TRUTH, Seeded(0)).estimate
         for ours, theirs in zip(found.counts().tables, TRUTH.folded(SIZES).tables, strict=True):
             assert np.array_equal(ours, theirs)
@@ -165,9 +165,9 @@ def test_few_large_groups_are_measured_better() -> None:
 
 
 def test_tables_figures_and_texts() -> None:
-    noisy = Geometric(Split(4, ranks=5), 1, max_sizes=SIZES).measure(TRUTH, Seeded("frame"))
+    noisy = Geometric(Split(4), 1, max_sizes=SIZES).measure(TRUTH, Seeded("frame"))
     assert len(noisy.to_frame()) == sum(len(noisy.row(region)) for region in range(7))
-    assert noisy.views == (Split(4, ranks=5), Split(4, ranks=5), View.CUMULATIVE)
+    assert noisy.views == (Split(4), Split(4), View.CUMULATIVE)
     assert np.size(noisy.plot(("US", "MI")).axes[0].lines[0].get_ydata()) == 8
     assert "sizes 0..9 / 0..7 / 0..4" in repr(noisy)
     by_rho = Noise(Split(3), Rho("1/2"), max_sizes=SIZES).measure(TRUTH, Seeded("rho"), Ledger(Rho("1/2")))

@@ -214,7 +214,7 @@ def test_a_ledger_keeps_units_apart(tmp_path) -> None:
 
 
 def splits(case: Case) -> list[Split]:
-    return [Split(threshold, ranks) for threshold in range(1, case.max_size) for ranks in (None, 1)]
+    return [Split(threshold) for threshold in range(1, case.max_size)]
 
 
 def of(view: AnyView, case: Case) -> Sensitivity:
@@ -334,7 +334,7 @@ def vector(world: World, view: AnyView | None, case: Case, level: str = "leaves"
         if view is None:
             values += [len(sizes)]
         elif isinstance(view, Split):
-            cells_of_split = naive.split_view(sizes, view.threshold, view.ranks, padded if noisy_totals else None)
+            cells_of_split = naive.split_view(sizes, view.threshold, padded if noisy_totals else None)
             values += cells_of_split + [0] * (view.threshold + padded - len(cells_of_split))
         elif view is View.COUNTS:
             values += [sizes.count(s) for s in cells]

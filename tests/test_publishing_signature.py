@@ -41,7 +41,7 @@ def test_a_signed_release(place):
     assert check(made.folder, key=public).passed
     assert said(made.folder, public).startswith(f"passed: signed with the key that was given, {fingerprint(public)}")
     assert said(made.folder, None).startswith("open: signed with the key")
-    assert {path.name for path in made.folder.iterdir()} == {*artefact.named_in(made.folder), digests.SIGNATURE}
+    assert {path.name for path in made.folder.iterdir()} == {*artefact.FILES, digests.SIGNATURE}
 
 
 def test_missing_wrong_and_foreign_signatures(place):

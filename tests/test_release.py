@@ -14,7 +14,7 @@ from release_checks import assert_files_follow_from_noisy_values
 
 from pgsr.noise import Totals
 from pgsr.release import check, publish, read_release
-from pgsr.release.folder.artefact import files
+from pgsr.release.folder.artefact import FILES
 from pgsr.release.folder.manifest import FIELDS
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
@@ -38,7 +38,7 @@ def test_every_mechanism_end_to_end(place, mechanism):
     asked = config(place, mechanism, epsilon='"1/3"')
     folder = release(asked)
     assert folder == place / "release"
-    assert sorted(contents(folder)) == sorted(files(f"counts_wide_{level}.csv" for level in range(3)))
+    assert sorted(contents(folder)) == list(FILES)
     assert left(place) == 100 - Fraction(1, 3)
     assert check(folder).passed, check(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -72,7 +72,7 @@ def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, t
 @pytest.mark.parametrize("mechanism", Kind)
 def test_private_groups_pay_for_their_totals(place, mechanism):
     tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
-    folder = release(config(place, mechanism, totals='"noisy"', totals_share='"1/5"', tables=tables))
+    folder = release(config(place, mechanism, totals='"noisy"', tables=tables))
     assert check(folder).passed, check(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["totals"]["epsilon"] == "1/5"
@@ -90,20 +90,19 @@ def test_branches_of_different_depth(tmp_path, mechanism):
     assert len(rows) == 4, "a padded region is measured once"
 
 
-def test_options_shares_and_tuples(place):
+def test_shares_and_tuples(place):
     people = pq.read_table(place / "entities.parquet").to_pydict()
     quantity = (np.arange(len(people["group"])) % 3).tolist()
     pq.write_table(pa.table({"unit": people["group"], "quantity": quantity}), place / "tuples.parquet")
     tables = TABLES.replace(
         '[entities]\nfile = "entities.parquet"',
-        '[options]\nmerge = "average"\nnorm = 2\n[tuples]\nfile = "tuples.parquet"\nuser = ""\nmax_quantity = 2',
+        '[tuples]\nfile = "tuples.parquet"\nuser = ""\nmax_quantity = 2',
     )
     folder = release(config(place, "kuo", shares='["1/4", "1/4", "1/2"]', tables=tables))
     assert check(folder).passed, check(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     assert manifest["max_quantity"] == 2
     assert [level["noise_scale"] for level in manifest["levels"]] == ["8", "8", "4"]
-    assert manifest["options"] == {"merge": "average", "norm": 2}
 
 
 def test_shares_that_a_mechanism_does_not_use_are_refused(place):
@@ -141,7 +140,7 @@ def test_a_rehearsal_charges_nothing_and_says_what_it_is(place, mechanism, max_s
 FOLLOWING = [
     *((mechanism, {}) for mechanism in Kind),
     *((mechanism, {"max_size": BY_LEVEL}) for mechanism in Kind if mechanism.totals_by_level),
-    ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+    ("kuo", {"max_size": "60", "threshold": "2"}),
     ("posterior", {"max_size": "3", "intervals": '"9/10"'}),
 ]
 

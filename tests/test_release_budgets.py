@@ -14,7 +14,6 @@ from planned import planned
 
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
@@ -28,23 +27,21 @@ PRIVATE_GROUPS = TABLES.replace("[regions]", "private = true\n[regions]")
 
 CASES: dict[str, tuple[str, dict[str, str | None], Loss]] = {
     "rho": ("m_h", {"epsilon": None, "rho": '"1/10"'}, Rho("1/10")),
-    "rho, geometric": ("kuo", {"epsilon": None, "rho": '"2"', "laws": '"geometric"'}, Rho(2)),
     "delta": ("posterior", {"delta": '"1e-6"'}, Approximate(1, "1e-6")),
-    "delta, gaussian": ("m_c_dp", {"delta": '"1e-6"', "laws": '"gaussian"'}, Approximate(1, "1e-6")),
-    "households": ("posterior", {"epsilon": None, "rho": '"1/2"', "unit": '"group"', "view": '"counts"'}, Rho("1/2")),
+    "households": ("posterior", {"epsilon": None, "rho": '"1/2"', "unit": '"group"'}, Rho("1/2")),
     "private households": (
         "m_h",
-        {"unit": '"group"', "totals": '"noisy"', "tables": PRIVATE_GROUPS, "totals_share": '"1/5"'},
+        {"unit": '"group"', "totals": '"noisy"', "tables": PRIVATE_GROUPS},
         PureEpsilon(1),
     ),
     "customers": ("two_stage", {"unit": '"entity in 3 groups"'}, PureEpsilon(1)),
     "private customers": (
         "kuo",
-        {"unit": '"entity in 3 groups"', "totals": '"noisy"', "tables": PRIVATE_GROUPS, "totals_share": '"1/5"'},
+        {"unit": '"entity in 3 groups"', "totals": '"noisy"', "tables": PRIVATE_GROUPS},
         PureEpsilon(1),
     ),
     "moved": ("bottom_up", {"relation": '"move"', "epsilon": None, "rho": '"1/2"'}, Rho("1/2")),
-    "with intervals": ("two_stage", {"epsilon": None, "rho": '"1/2"', "intervals": '"9/10"'}, Rho("1/2")),
+    "with intervals": ("posterior", {"epsilon": None, "rho": '"1/2"', "intervals": '"9/10"'}, Rho("1/2")),
 }
 
 
@@ -84,9 +81,8 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
     ]
     plan = Plan.of(terms, [level["regions"] for level in fields["levels"]])
     shares = tuple(level.share for level in plan.levels)
-    words = replace(terms.publication, zeros=plan.zeros)
     found, _ = manifest.plan_of(fields)
-    assert found.terms == replace(terms, shares=shares, level_names=plan.names, publication=words)
+    assert found.terms == replace(terms, shares=shares, level_names=plan.names)
     assert found.levels == plan.levels
     spent = LedgerFile(config.ledger).read().entries
     assert [entry.charge.loss for entry in spent] == [total]
@@ -117,10 +113,10 @@ def test_the_laws_written_out(tmp_path) -> None:
     assert laws["rho"] == (DiscreteGaussian(Fraction(30)),) * 3
     assert laws["households"] == (DiscreteGaussian(Fraction(6)),) * 3
     assert laws["customers"] == (DoubleGeometric(Fraction(9)),) * 3
-    assert of_totals["private households"] == DoubleGeometric(Fraction(15))
-    assert laws["private customers"] == (DoubleGeometric(Fraction(45, 4)),) * 3
-    assert of_totals["private customers"] == DoubleGeometric(Fraction(45))  # who leaves may take three groups along
-    assert laws["private households"] == (DoubleGeometric(Fraction(15, 4)),) * 3  # of 4/5 of epsilon, one cell by one
+    assert of_totals["private households"] == DoubleGeometric(Fraction(30))
+    assert laws["private customers"] == (DoubleGeometric(Fraction(10)),) * 3
+    assert of_totals["private customers"] == DoubleGeometric(Fraction(90))  # who leaves may take three groups along
+    assert laws["private households"] == (DoubleGeometric(Fraction(10, 3)),) * 3  # of 9/10 of epsilon, one cell by one
 
 
 def test_plans_compare_under_the_same_budget(tmp_path) -> None:
@@ -133,9 +129,8 @@ def test_plans_compare_under_the_same_budget(tmp_path) -> None:
 FORGERIES = {
     "less rho": {"rho": Fraction(1, 1_000)},
     "more rho": {"rho": Fraction(5)},
-    "another law, and less rho": {"laws": Laws.GEOMETRIC, "rho": Fraction(1, 1_000)},
     "another unit": {"unit": Unit.entity_in_groups(12)},
-    "epsilon instead": {"rho": None, "epsilon": Fraction(1, 10), "laws": None},
+    "epsilon instead": {"rho": None, "epsilon": Fraction(1, 10)},
 }
 
 
@@ -160,7 +155,6 @@ def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
         (("noise", "budget"), "rho 1/20"),
         (("noise", "budget"), "rho 0.1"),
         (("noise", "budget"), "epsilon 1"),
-        (("noise", "laws"), "geometric"),
         (("noise", "unit"), "group"),
         (("noise", "relation"), "move"),
         (("levels", 1, "spent"), "rho 1/60"),
@@ -185,7 +179,7 @@ def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) ->
     assert node[path[-1]] != value
     node[path[-1]] = value
     (target / artefact.MANIFEST).write_text(manifest.written(fields))
-    (target / digests.SUMS).write_text(digests.sums_text(target.folder, artefact.named_in(target.folder)))
+    (target / digests.SUMS).write_text(digests.sums_text(target.folder, artefact.FILES))
     assert not check(target.folder).passed
 
 

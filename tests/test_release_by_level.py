@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from instances import FULL
-from made_tables import TABLES, config, left, release, write_tables
+from made_tables import config, left, release, write_tables
 from planned import planned
 from test_release import BY_LEVEL as SIZES
 from typer.testing import CliRunner
@@ -25,9 +25,8 @@ from pgsr.release.folder import manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.planning import stand_in_of
 from pgsr.release.plan.stand_ins import geometric_law
-from pgsr.release.stated.plan import Plan
+from pgsr.release.stated.plan import MOST_ROWS, Plan
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
-from pgsr.release.stated.publication import MOST_ROWS
 
 OTHERS = ("m_c_dp", "kuo")
 """The mechanisms with sizes per level beside m_h; they measure cumulative counts."""
@@ -144,10 +143,9 @@ def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -
         "mechanism bottom_up has the same sizes .* write mechanism": {"mechanism": "bottom_up"},
         "mechanism posterior has the same sizes .* write mechanism": {"mechanism": "posterior"},
         "mechanism two_stage has the same sizes .* write mechanism": {"mechanism": "two_stage"},
-        "leave .options. out": {"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 2\n"},
         'the root\'s public number .* write totals = "root"': {"totals": '"noisy"'},
         'every region\'s public number .* write totals = "regions"': {"mechanism": "kuo", "totals": '"noisy"'},
-        'write view = "cumulative", or one max_size': {"mechanism": "kuo", "view": '"split"', "threshold": "2"},
+        "leave threshold out, or write one max_size": {"mechanism": "kuo", "threshold": "2"},
         "give every level a share": {"shares": '["0", "1/2", "1/2"]'},
         "intervals want one max_size": {"intervals": '"9/10"'},
         "one per level": {"max_size": "{nation = 6, county = 2}"},

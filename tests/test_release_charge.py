@@ -14,7 +14,6 @@ from pgsr import PgsrError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Levels, Quantities
 
 KINDS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")
@@ -25,18 +24,13 @@ UNUSUAL: dict[str, list[Any]] = {
     "epsilon": ["1/1000", "1e-9", "30", "1000000000", "0." + "3" * 5000],
     "delta": ["1e-8", "1e-100", "0.9"],
     "rho": ["1/10", "1e-9", "1e9"],
-    "laws": ["best", "geometric", "gaussian"],
     "shares": [("1/2", "1/2"), ("0", "1"), ("1", "0"), ("1/3", "1/3", "1/3"), ("1/999999999", "999999998/999999999")],
     "totals": ["root", "regions", "noisy"],
-    "totals_share": ["1/10", "1/1000000", "999999/1000000"],
-    "view": ["counts", "cumulative", "split"],
-    "threshold": [1, 2, 9, (3, 1)],
+    "threshold": [1, 2, 9, (3, 1), "root"],
     "intervals": ["9/10", "1/2", "9999/10000"],
     "unit": ["group", "entity in 2 groups", "entity in 99 groups"],
     "relation": ["replace", "add_remove", "move", "add_remove_or_empty_group"],
     "max_quantity": [2, 5],
-    "norm": [1, 2],
-    "merge": ["weighted", "average"],
     "level_names": [("nation", "state"), ("lower", "upper"), ("size", "count"), ("a", "a"), ("nation", "state", "x")],
     "private_groups": [True],
     "quantities": [True],
@@ -54,7 +48,6 @@ def releases(draw: st.DrawFn) -> dict[str, Any]:
     for key in draw(st.sets(st.sampled_from(sorted(UNUSUAL)), max_size=5)):
         keys[key] = draw(st.sampled_from(UNUSUAL[key]))
     if draw(st.booleans()):  # what goes together
-        keys |= {"threshold": 2} if keys.get("view") == "split" else {}
         keys |= {"epsilon": None} if "rho" in keys else {}
         keys |= {"totals": "noisy"} if keys.get("private_groups") else {}
         keys |= {"private_groups": True} if keys.get("totals") == "noisy" else {}
@@ -77,8 +70,7 @@ def configured(place: Path, keys: dict[str, Any]) -> tuple[ReleaseConfig, Ledger
         dict.fromkeys(where, str)
     )
     within = columns if private else None
-    options = FitOptions(**{name: keys.pop(name) for name in ("merge", "norm") if name in keys})
-    terms = Terms(**{"data_set": "made", **keys}, options=options)
+    terms = Terms(**{"data_set": "made", **keys})
     if quantities:
         rows = people.rename(columns={"entity": "user", "group": "unit"}).assign(quantity=1)
         entities = Quantities(rows, terms.max_quantity, region=within)

@@ -169,7 +169,7 @@ def readme_word(folder: Path, rng: np.random.Generator) -> None:
 
 
 def file_removed(folder: Path, rng: np.random.Generator) -> None:
-    (folder / str(rng.choice(artefact.named_in(folder)))).unlink()
+    (folder / str(rng.choice(artefact.FILES))).unlink()
 
 
 def file_added(folder: Path, rng: np.random.Generator) -> None:
@@ -177,7 +177,7 @@ def file_added(folder: Path, rng: np.random.Generator) -> None:
 
 
 def file_cut(folder: Path, rng: np.random.Generator) -> None:
-    path = folder / str(rng.choice(artefact.named_in(folder)))
+    path = folder / str(rng.choice(artefact.FILES))
     data = path.read_bytes()
     path.write_bytes(data[: int(rng.integers(len(data)))])
 
@@ -213,7 +213,7 @@ def fix_digests(folder: Path) -> bool:
         fields = json.loads(path.read_text())
         fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
         path.write_text(manifest.written(fields))
-        (folder / "SHA256SUMS").write_text(digests.sums_text(folder, artefact.named_in(folder)))
+        (folder / "SHA256SUMS").write_text(digests.sums_text(folder, artefact.FILES))
     except (OSError, ValueError, TypeError):
         return False
     return True

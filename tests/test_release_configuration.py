@@ -18,7 +18,6 @@ from pgsr.release.plan.planning import recommended_split
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.terms import FitOptions
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 
@@ -34,8 +33,6 @@ def place(tmp_path: Path) -> Path:
         ({"epsilon": None}, "write either epsilon = ... or rho = ...; none is there"),
         ({"rho": '"1/10"'}, "write either epsilon = ... or rho = ...; epsilon = ... and rho = ... are there"),
         ({"rho": '"1/10"', "epsilon": None, "delta": '"1e-6"'}, "delta goes with epsilon, and rho has none"),
-        ({"laws": '"gaussian"'}, "a pure epsilon, which has no Gaussian noise"),
-        ({"laws": '"normal"'}, "'laws' is"),
         ({"unit": '"person"'}, "unit='person' is unknown; use 'entity', 'group' or 'entity in 5 groups'"),
         ({"relation": '"replace"'}, "other values of an entity that stays in its group"),
         ({"unit": '"group"', "relation": '"add_remove"'}, "number of groups changes, so it cannot be public"),
@@ -55,7 +52,6 @@ def place(tmp_path: Path) -> Path:
         ({"mechanism": "mean_consistency"}, "write one of"),
         ({"totals": '"regions"'}, "does not keep"),
         ({"totals": '"noisy"'}, 'needs totals = "noisy"'),
-        ({"totals_share": '"1/10"'}, "only noisy totals"),
         ({"shares": '["1/2", "1/3"]'}, "add up to 5/6"),
         ({"shares": "[0.5, 0.5]"}, "in quotes"),
         ({"shares": '"1"'}, "an array"),
@@ -88,10 +84,7 @@ def place(tmp_path: Path) -> Path:
         ({"tables": TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = 1')}, "true or false"),
         ({"tables": TABLES + "levels = []\n"}, "array of strings"),
         ({"tables": TABLES + 'levels = ["a", 1]\n'}, "array of strings"),
-        ({"tables": TABLES + "[options]\nmerge = 'average'\n"}, "mechanism m_h has no option 'merge'"),
         ({"tables": TABLES + "[limits]\nthreads = 'two'\n"}, 'is "two", a string; write an integer'),
-        ({"mechanism": "kuo", "tables": TABLES + "[options]\nmerge = 'mean'\n"}, '"weighted", "average"'),
-        ({"mechanism": "kuo", "tables": TABLES + "[options]\nnorm = 3\n"}, "1 or 2"),
         (
             {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
             r"write a table",
@@ -232,13 +225,6 @@ def test_terms_from_python_are_judged_like_those_of_a_file(wrong, error, word):
         Terms(**{"data_set": "made", "max_size": 3, "epsilon": "1", "kind": "m_h"} | wrong)
 
 
-def test_options_from_python_are_judged_like_those_of_a_file():
-    with pytest.raises(ConfigError, match="norm is True; write 1 or 2"):
-        FitOptions(norm=True)
-    with pytest.raises(ConfigError, match="merge is 'best'; write one of"):
-        FitOptions("best")
-
-
 def test_the_example_is_a_configuration(place):
     (place / "example.toml").write_text(EXAMPLE)
     LedgerFile.create(place / "ledger.jsonl", "households 2026", PureEpsilon(2))
@@ -248,10 +234,7 @@ def test_the_example_is_a_configuration(place):
 def test_the_example_names_every_key(place):
     """Uncommented, every line is a known key; those that exclude each other are tried one by one."""
     known = {
-        "totals_share",
         "log",
-        "merge",
-        "norm",
         "connection",
         "query",
         "cast",
@@ -274,9 +257,7 @@ def test_the_example_names_every_key(place):
 
 
 def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:
-    private = config(
-        place, totals='"noisy"', totals_share='"1/5"', tables=TABLES.replace("[regions]", "private = true\n[regions]")
-    )
+    private = config(place, totals='"noisy"', tables=TABLES.replace("[regions]", "private = true\n[regions]"))
     with pytest.raises(ConfigError, match=r"groups is private.* is public, give their table with private_groups=False"):
         private.count_public()
 

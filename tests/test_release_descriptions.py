@@ -13,7 +13,7 @@ from made_tables import TABLES, write_config, write_tables
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, check, publish
 from pgsr.release.folder import artefact
-from pgsr.release.folder.region_views import MOST_BARS, size_bins
+from pgsr.release.folder.summary import MOST_BARS, size_bins
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.charts import bars, nice_ticks
@@ -66,8 +66,7 @@ def test_cumulative_values_say_so(folder):
 def test_the_data_package_describes_every_column_of_every_table(folder):
     package = json.loads((folder / "datapackage.json").read_text())
     readme = (folder / "README.txt").read_text()
-    wide = {f"counts_wide_{level}_{name}.csv" for level, name in enumerate(("nation", "state", "county"))}
-    assert {resource["path"] for resource in package["resources"]} == {*artefact.TABLES, *wide}
+    assert {resource["path"] for resource in package["resources"]} == set(artefact.TABLES)
     for resource in package["resources"]:
         path = folder / resource["path"]
         assert resource["bytes"] == path.stat().st_size
@@ -84,7 +83,7 @@ def test_the_data_package_describes_every_column_of_every_table(folder):
         assert table.columns.tolist() == names
         assert not table.duplicated(resource["schema"]["primaryKey"]).any()
         for field in fields:
-            assert field["name"].startswith("size_") or f"{field['name']} ({field['type']}): " in readme
+            assert f"{field['name']} ({field['type']}): " in readme
             if field["constraints"]["required"]:
                 assert table[field["name"]].notna().all(), field["name"]
 
@@ -120,8 +119,7 @@ def test_the_summary_is_a_page_with_plots(folder):
     page = Page()
     page.feed(text)
     assert page.open == []
-    assert page.seen.count("svg") == page.seen.count("details") + 2, "one per region, and two of all states"
-    assert page.seen.count("option") == page.seen.count("details") == 7
+    assert page.seen.count("svg") == 3, "one of the nation, and two of all states"
     assert "Groups by state" in text
     assert "http" not in text, "nothing is loaded from elsewhere"
     status = json.loads((folder / "manifest.json").read_text())["status"]

@@ -58,7 +58,7 @@ def town(folder: Path, groups: int = 40, seed: int = 0, **about: object) -> Rele
 @pytest.mark.parametrize("kind", [Kind.POSTERIOR, Kind.KUO], ids=str)
 def test_the_noisy_root_may_choose_all_columns(tmp_path, kind):
     """The measurement that is read back has the form of the one that was made: a vector and a view per region."""
-    about = {"by_root": "1/1000000", "shares": ("1/5", "4/5"), "view": "split", "max_size": 4}
+    about = {"threshold": "root", "shares": ("1/5", "4/5"), "max_size": 4}
     about |= {"intervals": "9/10"} if kind is Kind.POSTERIOR else {}
     for seed in range(4):
         found = read_release(publish(town(tmp_path, 400, seed, kind=kind, **about), rehearse=True).folder).measurement
@@ -66,14 +66,14 @@ def test_the_noisy_root_may_choose_all_columns(tmp_path, kind):
 
 
 RANKS_ALONE = {
-    "one": {"view": "split", "threshold": 0},
-    "per level": {"view": "split", "threshold": (2, 2), "min_size": 2},
+    "one": {"threshold": 0},
+    "least size": {"threshold": 2, "min_size": 2},
 }
 
 
 @pytest.mark.parametrize("about", RANKS_ALONE.values(), ids=RANKS_ALONE)
 def test_a_posterior_of_ranks_alone_knows_no_intervals_and_says_so_before_the_charge(tmp_path, about):
-    with pytest.raises(ConfigError, match="knows no intervals; leave intervals out"):
+    with pytest.raises(ConfigError, match="knows no intervals; leave intervals"):
         town(tmp_path, groups=40, intervals="9/10", **about)
     assert publish(town(tmp_path, groups=40, **about)).report.passed
 
@@ -87,7 +87,7 @@ def test_no_groups_at_all(tmp_path):
 def test_sums_of_no_draws_are_no_evidence(tmp_path):
     """Members beyond the threshold of regions without groups are 0 by ranks, of which there are none."""
     for kind in (Kind.KUO, Kind.POSTERIOR):
-        made = publish(town(tmp_path, 0, kind=kind, view="split", threshold=1), rehearse=True)
+        made = publish(town(tmp_path, 0, kind=kind, threshold=1), rehearse=True)
         assert check(made.folder).passed
         made.folder.rename(tmp_path / str(kind))
 

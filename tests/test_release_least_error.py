@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_tables import TABLES, config, write_tables
+from made_tables import config, write_tables
 
 from pgsr.bounds import lower_bound
 from pgsr.methods import metrics
@@ -73,12 +73,11 @@ def test_sizes_per_level_and_a_least_size(tmp_path):
     [
         {"epsilon": None, "rho": '"1/2"'},
         {"epsilon": '"9/1000"'},
-        {"tables": '\n[[facts]]\nsize = 3\nequal = 0\nlevel = "level_1"\n' + TABLES},
     ],
-    ids=["rho", "little epsilon", "facts"],
+    ids=["rho", "little epsilon"],
 )
 def test_nothing_is_said_where_nothing_is_known(tmp_path, keys):
-    """Rho is no epsilon, facts cost none, and at little epsilon the bound takes long."""
+    """Rho is no epsilon, and at little epsilon the bound takes long."""
     write_tables(tmp_path)
     folder = publish(config(tmp_path, **keys), rehearse=True).folder
     assert not said(folder)

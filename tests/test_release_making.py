@@ -98,7 +98,7 @@ PAID_FOR = [
     ("m_h", {}),
     ("m_h", {"max_size": BY_LEVEL}),
     ("two_stage", {}),
-    ("kuo", {"view": '"split"', "max_size": "60", "threshold": "2"}),
+    ("kuo", {"max_size": "60", "threshold": "2"}),
 ]
 
 

@@ -1,7 +1,5 @@
-"""The words of a publisher and the forms of the published tables."""
+"""The words of a publisher, and the rows of the published tables."""
 
-import csv
-import io
 import json
 import shutil
 from dataclasses import replace
@@ -20,12 +18,10 @@ from planned import planned
 from pgsr.errors import PgsrError
 from pgsr.release import ReleaseConfig, Terms, check, publish, read_release
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.columns import MOST_CELLS, MOST_SIZES, wide_files
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS, Publication
-from pgsr.tables.long import read_long
+from pgsr.release.stated.plan import MOST_ROWS, Plan
+from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, Publication
 
 WORDS = {
     "group_name": "households <&>",
@@ -52,7 +48,7 @@ def made(folder: Path, publication: dict, mechanism: str = "m_h", **keys: str) -
 
 @pytest.fixture(scope="module", params=["3", BY_LEVEL], ids=["one K", "K per level"])
 def worded(request, tmp_path_factory) -> Path:
-    return made(tmp_path_factory.mktemp("worded"), WORDS | {"bom": True}, max_size=request.param)
+    return made(tmp_path_factory.mktemp("worded"), WORDS, max_size=request.param)
 
 
 @pytest.mark.drawn(1)
@@ -98,48 +94,29 @@ def test_a_word_is_shorter_than_a_text():
         Publication(entity_name="x" * (LONGEST_WORD + 1))
 
 
-def test_csv_files_have_the_mark_and_are_read_with_it(worded):
-    files = list(worded.glob("*.csv"))
-    assert len(files) == 5
-    assert all(path.read_bytes().startswith(b"\xef\xbb\xbf") for path in files)
-    values = [read_long(worded / name).counts().tables for name in ("counts.csv", "counts.parquet")]
-    assert all((x == y).all() for x, y in zip(*values, strict=True))
-    assert pd.read_csv(worded / "counts.csv").columns[0] == "region_id"
-    assert read_release(worded).terms.publication.bom
-
-
-def test_tables_without_the_mark(tmp_path):
-    folder = made(tmp_path, {})
-    assert all(path.read_bytes()[:3] != b"\xef\xbb\xbf" for path in folder.glob("*.csv"))
-    assert check(folder).passed
-
-
 @pytest.mark.parametrize(
     ("mechanism", "max_size", "intervals"),
     [*product(("m_h", "posterior"), ("30",), (None, '"9/10"')), ("m_h", BY_LEVEL, None)],
 )
 @pytest.mark.drawn(1)
-def test_rows_of_zeros(tmp_path, mechanism, max_size, intervals):
-    """Every region has rows of all its sizes, unless the publisher wants none; the counts are read alike."""
+def test_rows_of_zeros(tmp_path, monkeypatch, mechanism, max_size, intervals):
+    """Every region has rows of all its sizes, unless these are too many; the counts are read alike."""
     write_tables(tmp_path, n_groups=12)  # so few that some sizes have none
     found = {}
-    for zeros in (None, True, False):
-        words = {} if zeros is None else {"zeros": zeros}
+    for zeros in (True, False):
+        monkeypatch.setattr("pgsr.release.stated.plan.MOST_ROWS", MOST_ROWS if zeros else 0)
         name = f"release-{zeros}"
-        keys = {"level_names": NAMES, "max_size": max_size, "intervals": intervals, "tables": section(**words)}
+        keys = {"level_names": NAMES, "max_size": max_size, "intervals": intervals}
         folder = publish(ReleaseConfig.read(write_config(tmp_path, mechanism, name, **keys)), rehearse=True).folder
         report = check(folder)
         assert report.passed, report
         found[zeros] = pd.read_parquet(folder / "counts.parquet")
-        stated = json.loads((folder / "manifest.json").read_text())["publication"]["zeros"]
-        assert stated is (zeros is not False)
-    pd.testing.assert_frame_equal(found[None], found[True])
     sizes = [31] * 3 if max_size == "30" else [10, 5, 3]
     per_region = found[True].groupby("region_id").size()
     level = found[True].groupby("region_id")["level"].first()
     assert (per_region == [sizes[n] for n in level]).all()
     assert len(per_region) == 7
-    assert len(found[False]) < len(found[True]) or intervals, "a band may leave no row of zeros"
+    assert len(found[False]) < len(found[True])
     values = ["n_groups"] if intervals is None else ["n_groups", "lower", "upper"]
     kept = found[True].merge(found[False], how="left", on=["region_id", "group_size"], suffixes=("", "_y"))
     left_out = kept[kept.n_groups_y.isna()]
@@ -153,90 +130,9 @@ def test_public_numbers_decide_on_zeros():
     for regions, max_size, zeros in (([1], MOST_ROWS - 1, True), ([1], MOST_ROWS, False), ([1, 9_999], 99, True)):
         assert Plan.of(terms(max_size=max_size), regions).zeros is zeros
     assert Plan.of(terms(max_size=99), [1, 10_000]).zeros is False
-    assert Plan.of(terms(max_size=99, publication=Publication(zeros=True)), [1, 10_000]).zeros is True
-
-
-@pytest.mark.drawn(1)
-@pytest.mark.parametrize("max_size", ["3", BY_LEVEL], ids=["one K", "K per level"])
-def test_wide_tables_count_every_group_once(tmp_path, max_size):
-    """The sums of every file's columns are those of the leaves, and its cells are those of counts.parquet."""
-    ragged = {} if max_size == BY_LEVEL else {"leaves": LEAVES}
-    write_tables(tmp_path, **ragged)
-    tables = section(zeros=True).replace('regions.csv"\n', 'regions.csv"\npad_ragged = true\n')
-    config = write_config(tmp_path, "m_h", level_names=NAMES, max_size=max_size, tables=tables)
-    folder = publish(ReleaseConfig.read(config)).folder
-    counts = pd.read_parquet(folder / "counts.parquet")
-    for level, name in enumerate(("nation", "state", "county")):
-        wide = pd.read_csv(folder / f"counts_wide_{level}_{name}.csv").set_index("region_id")
-        sizes = [column for column in wide if column.startswith("size_")]
-        assert wide[sizes].to_numpy().sum() == 60
-        assert wide.columns.tolist() == [*("nation", "state", "county")[: level + 1], *sizes]
-        long = counts[counts.region_id.isin(wide.index)].pivot(index="region_id", columns="group_size").n_groups
-        assert sizes[-1] == f"size_{len(sizes) - 1}_or_more"
-        long = long.reindex(wide.index)[range(len(sizes))]
-        assert (long.to_numpy() == wide[sizes].to_numpy()).all()
-
-
-def test_levels_without_a_wide_table_are_named(tmp_path):
-    folder = made(tmp_path, {}, max_size="{nation = 1001, state = 4, county = 2}")
-    assert not (folder / "counts_wide_0_nation.csv").exists()
-    assert "Level nation has no such file" in " ".join((folder / "README.txt").read_text().split())
-    assert check(folder).passed
-
-
-def test_names_of_wide_files():
-    """They are plain whatever a level is called, and differ."""
-    names = ("../../etc", "Zone à risque", "日本", "x" * 80)
-    terms = Terms("demo", 3, "1", "m_h", level_names=names)
-    expected = ("0_etc", "1_zone_risque", "2", "3_" + "x" * 40)
-    assert tuple(wide_files(Plan.of(terms, [1, 2, 3, 4]))) == tuple(f"counts_wide_{end}.csv" for end in expected)
-    assert not wide_files(Plan.of(Terms("demo", MOST_SIZES + 1, "1", "m_h"), [1]))
-    assert tuple(wide_files(Plan.of(Terms("demo", 9, "1", "m_h"), [1, MOST_CELLS // 10, MOST_CELLS]))) == (
-        "counts_wide_0.csv",
-        "counts_wide_1.csv",
-    )
-
-
-def test_a_level_is_not_called_as_a_column_of_sizes():
-    for name in ("size_3", "Size_3_or_more", "level_name"):
-        with pytest.raises(ConfigError, match="another column"):
-            Terms("demo", 3, "1", "m_h", level_names=("nation", name))
 
 
 # Forgeries
-
-
-def other_number(target: Target) -> None:
-    [path] = target.folder.glob("counts_wide_1*")
-    rows = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"))))
-    rows[1][-1] = str(int(rows[1][-1]) + 1)
-    path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8-sig")
-
-
-def without_mark(target: Target) -> None:
-    path = target / artefact.COUNTS_CSV
-    path.write_bytes(path.read_bytes()[3:])
-
-
-def regions_without_mark(target: Target) -> None:
-    path = target / artefact.REGIONS
-    path.write_bytes(path.read_bytes()[3:])
-
-
-def wide_removed(target: Target) -> None:
-    [path] = target.folder.glob("counts_wide_1*")
-    path.unlink()
-    fields = target.fields
-    del fields["files"][path.name]
-    (target / artefact.MANIFEST).write_text(manifest.written(fields))
-
-
-def wide_added(target: Target) -> None:
-    path = target / "counts_wide_9_truth.csv"
-    path.write_text("region_id\n")
-    fields = target.fields
-    fields["files"][path.name] = digests.digest(path)
-    (target / artefact.MANIFEST).write_text(manifest.written(fields))
 
 
 def in_words(name: str, value: object, target: Target) -> None:
@@ -247,19 +143,11 @@ def in_words(name: str, value: object, target: Target) -> None:
 
 
 FORGERIES = {
-    "a number of a wide table": other_number,
-    "the mark of counts.csv": without_mark,
-    "the mark of regions.csv": regions_without_mark,
-    "a wide table removed": wide_removed,
-    "a wide table added": wide_added,
     "the publisher": partial(in_words, "publisher", "somebody else"),
     "no publisher": partial(in_words, "publisher", None),
     "the word for groups": partial(in_words, "group_name", "families"),
     "a word that is a number": partial(in_words, "group_name", 7),
     "a publisher of two lines": partial(in_words, "publisher", "Office\nWITHDRAWN"),
-    "rows of zeros": partial(in_words, "zeros", False),
-    "no choice of zeros": partial(in_words, "zeros", None),
-    "no mark": partial(in_words, "bom", False),
     "one more word": lambda target: (target / artefact.MANIFEST).write_text(
         manifest.written(target.fields | {"publication": target.fields["publication"] | {"rows": 17}})
     ),

@@ -18,7 +18,6 @@ from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
 from pgsr.release.publishing.configuration import forms, sources
 from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTable, Key, complete
-from pgsr.release.stated.kinds import Kind
 
 
 @cache
@@ -80,9 +79,8 @@ def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
     found = keys_read(monkeypatch, lambda: ReleaseConfig.read(path))
     assert found[""] == keys_of(CONFIGURATION) | {"publication"}
     assert found["publication"] == keys_of(CONFIGURATION.known["publication"])
-    assert keys_of(CONFIGURATION.known["options"]) == {name for kind in Kind for name in kind.options}
     tables = {member.name for member in CONFIGURATION.members if isinstance(member, DeclaredTable) and not member.many}
-    assert tables == {*TABLE_NAMES, "publication", "options"}
+    assert tables == {*TABLE_NAMES, "publication"}
 
 
 @pytest.mark.parametrize("name", TABLE_NAMES)
@@ -106,7 +104,7 @@ def test_what_is_left_out_has_the_declared_default():
     assert {name: told[name] for name, value in keys_with_defaults.items() if value is not REQUIRED} == {
         name: value for name, value in keys_with_defaults.items() if value is not REQUIRED
     }
-    assert (told["facts"], told["publication"], told["groups"]["region"]) == ((), None, "region")
+    assert (told["publication"], told["groups"]["region"]) == (None, "region")
 
 
 def test_the_file_in_the_package_is_the_schema():
@@ -155,8 +153,7 @@ GOOD = [
     {"tables": LEVELS + "pad_ragged = true\n"},
     {"tables": TABLES.replace("[groups]", 'entity = ""\nregion = ["a", "b"]\n[groups]')},
     {"tables": TABLES.replace('"regions.csv"', '"regions.csv"\nkind = "csv"\ndelimiter = ";"')},
-    {"totals": '"noisy"', "totals_share": '"1/5"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
-    KUO | {"tables": TABLES + '[options]\nmerge = "average"\nnorm = 2\n'},
+    {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
 ]
 
 
@@ -178,7 +175,6 @@ BAD = [
     *({key: '""'} for key in ("data_set", "output", "ledger", "log", "sign")),
     {"colour": '"red"'},
     {"totals": '"some"'},
-    {"totals_share": "0.1"},
     {"delta": "0.1"},
     {"groups": '"groups.parquet"', "tables": TABLES.replace("[groups]\nfile", "[groupz]\nfile")},
     {"tables": ""},
@@ -198,8 +194,7 @@ BAD = [
     {"tables": LEVELS + 'parent = "parent"\n'},
     {"tables": TABLES + "levels = []\n"},
     {"tables": TABLES + "[limits]\ngibibytes = 0\n"},
-    {"tables": TABLES + "[options]\nnorm = 3\n"},
-    {"tables": TABLES + "[options]\ncolour = 3\n"},
+    {"tables": TABLES + "[limits]\ncolour = 3\n"},
 ]
 
 
@@ -222,7 +217,6 @@ def test_bad_configurations_fail_both(tmp_path, text):
         {"delta": '"2"'},
         {"totals": '"regions"'},
         {"log": '"release/log"'},
-        {"tables": TABLES + '[options]\nmerge = "average"\n'},
     ],
 )
 def test_what_only_the_reader_refuses(tmp_path, text):

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from made_tables import write_config, write_tables
 from test_release_split_views import config, failed, fix_digests, known
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, View, cli
+from pgsr import CountOfCounts, Hierarchy, PgsrError, cli
 from pgsr.data import Split
 from pgsr.data.views import cumulative
 from pgsr.intervals import posterior_intervals
@@ -31,13 +30,11 @@ from pgsr.release.read.intervals import own_result
 from pgsr.release.stated.kinds import Kind, MeasuredView
 
 SHARES = ("1/5", "2/5", "2/5")
-ABOUT: dict[str, Any] = {"by_root": "1/2", "shares": SHARES, "times": 3}
+ABOUT: dict[str, Any] = {"threshold": "root", "shares": SHARES, "times": 3}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "least size": {"min_size": 1},
     "noisy totals": {"totals": "noisy"},
-    "ranks": {"ranks": 60},
-    "columns alone": {"times": 40, "by_root": "1/100"},
 }
 
 
@@ -50,31 +47,27 @@ def made(tmp_path_factory) -> Path:
 def copy(made, tmp_path) -> Path:
     folder = tmp_path / "copy"
     folder.mkdir()
-    for name in artefact.named_in(made):
+    for name in artefact.FILES:
         (folder / name).write_bytes((made / name).read_bytes())
     return folder
 
 
 @pytest.mark.drawn(1)
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", [Kind.KUO, Kind.POSTERIOR, Kind.TWO_STAGE], ids=str)
+@pytest.mark.parametrize("kind", [Kind.KUO, Kind.POSTERIOR], ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):
     """The folder is checked, and holds the noisy values of `SplitByRoot` with the same noise."""
     about = {**ABOUT, **VARIANTS[variant]}
-    if kind is Kind.TWO_STAGE:
-        about["ranks"] = 60
     wanted = config(tmp_path, kind, **about)
     folder = publish(wanted, rehearse=True).folder
     assert check(folder).passed
     terms = wanted.terms
     totals = {"totals": "noisy", "totals_share": "1/10"} if terms.totals == "noisy" else {}
-    step = Geometric(SplitByRoot(terms.by_root, terms.ranks), 2, SHARES, **totals)
+    step = Geometric(SplitByRoot(), 2, SHARES, **totals)
     expected, found = step.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY)), read_release(folder).measurement
     assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
     for ours, theirs in zip(found.rows, expected.rows, strict=True):
         assert np.array_equal(ours, theirs)
-    if variant == "columns alone":
-        assert {found.view_of(r) for r in (0, 1, 2, 3)} == {View.CUMULATIVE}
 
 
 def test_the_thresholds_are_those_of_the_published_root(made):
@@ -85,7 +78,6 @@ def test_the_thresholds_are_those_of_the_published_root(made):
     assert plan.thresholds == (9, *(min(9, columns) for columns in expected))
     assert len(set(plan.thresholds)) > 2
     fields = json.loads((made / artefact.MANIFEST).read_text())
-    assert fields["by_root"] == {"factor": "1/2"}
     assert tuple(size for level in fields["levels"] for size in level["threshold"]) == plan.thresholds
     said = "a threshold, which follows from the noisy values of the root, and"
     for name in (artefact.README, artefact.SUMMARY):
@@ -118,7 +110,7 @@ def test_the_ledger_has_a_line_per_charge(tmp_path, budget, lines):
 
 def test_charges_in_other_currencies():
     """Rho adds up over levels as epsilon does; of epsilon with delta levels have no parts, so there is one line."""
-    about = {"kind": "kuo", "view": "split", "by_root": "1/2", "shares": SHARES}
+    about = {"kind": "kuo", "threshold": "root", "shares": SHARES}
     assert [loss for _, loss in Terms("demo", 9, None, rho="1/2", **about).spending] == [Rho("1/10"), Rho("2/5")]
     assert Terms("demo", 9, "1", delta="1e-8", **about).spending == (("", Approximate(1, "1e-8")),)
 
@@ -175,19 +167,6 @@ def root_split(fields: dict) -> None:
     fields["levels"][0]["threshold"] = [4]
 
 
-def other_factor(fields: dict) -> None:
-    fields["by_root"]["factor"] = "3"
-
-
-def factor_of_another_kind(fields: dict) -> None:
-    fields["by_root"]["factor"] = 1
-
-
-def by_nothing(fields: dict) -> None:
-    """Thresholds of single regions that nobody knows where from."""
-    del fields["by_root"]
-
-
 def no_share_for_the_root(fields: dict) -> None:
     for level, share in zip(fields["levels"], ("0", "1/2", "1/2"), strict=True):
         level["share"] = share
@@ -196,8 +175,7 @@ def no_share_for_the_root(fields: dict) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        *(threshold_off_by_one, thresholds_off_by_one, root_split, other_factor, factor_of_another_kind),
-        *(by_nothing, no_share_for_the_root),
+        *(threshold_off_by_one, thresholds_off_by_one, root_split, no_share_for_the_root),
     ],
 )
 def test_a_manifest_that_was_changed_is_found(copy, change):
@@ -260,9 +238,9 @@ def test_noise_is_judged_though_the_root_chooses_what_is_compared():
 
 def test_the_key_of_a_configuration(tmp_path):
     write_tables(tmp_path)
-    keys = {"view": '"split"', "max_size": "60", "threshold": '"root"', "shares": '["1/10", "4/10", "1/2"]'}
+    keys = {"max_size": "60", "threshold": '"root"', "shares": '["1/10", "4/10", "1/2"]'}
     read = ReleaseConfig.read(write_config(tmp_path, "posterior", **keys))
-    assert (read.terms.threshold, read.terms.by_root) == (None, Fraction(1, 2))
+    assert read.terms.threshold == "root"
     assert "a threshold per region, by the noisy root," in dict(outline(read).facts)["mechanism"]
     assert check(publish(read).folder).passed
     with pytest.raises(ConfigError, match=r'is "rot"; write .*, or "root"'):
@@ -275,19 +253,16 @@ def test_the_key_of_a_configuration(tmp_path):
         ({"shares": None}, "no share is stated; write shares with a small one for the root"),
         ({"shares": ("0", "1/2", "1/2")}, "the root has a share of 0; write shares"),
         ({"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level alone"),
-        ({"kind": "two_stage"}, "may leave a region with few groups none; write ranks"),
-        ({"intervals": "9/10"}, "intervals of kuo are a band that all noise stays within"),
-        ({"view": "cumulative"}, 'threshold = "root" with view = "cumulative", which has no thresholds'),
+        ({"kind": "two_stage"}, "may leave a region with few groups none; write mechanism = posterior"),
+        ({"intervals": "9/10"}, "only mechanism posterior publishes intervals, and this is kuo"),
         ({"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
-        ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one threshold"),
-        ({"by_root": "0"}, "by_root is 0; it must be greater than 0"),
-        ({"threshold": 4}, "by_root takes them from the noisy root; leave one out"),
+        ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one size"),
     ],
 )
 def test_refusals(terms, why):
-    about = {"data_set": "demo", "max_size": 9, "epsilon": "1", "kind": "kuo", "view": "split"}
+    about = {"data_set": "demo", "max_size": 9, "epsilon": "1", "kind": "kuo"}
     with pytest.raises(PgsrError, match=why):
-        Terms(**{**about, "by_root": "1/2", "shares": SHARES, **terms})
+        Terms(**{**about, "threshold": "root", "shares": SHARES, **terms})
 
 
 def test_plans_compare_thresholds_by_the_root(tmp_path):

@@ -14,10 +14,8 @@ from test_release_split_views import config, known
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.privacy import Seeded
-from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, forecast, outline, publish
+from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, forecast, publish
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
@@ -25,37 +23,28 @@ from pgsr.release.stated.preflight import bytes_needed, n_ranks, rank_bytes, req
 
 def test_the_keys_of_a_configuration(tmp_path):
     write_tables(tmp_path)
-    read = ReleaseConfig.read(
-        write_config(tmp_path, "posterior", view='"split"', max_size="60", threshold="[9, 4, 2]", ranks="12")
-    )
-    assert (read.terms.view, read.terms.threshold, read.terms.ranks) == (MeasuredView.SPLIT, (9, 4, 2), 12)
+    read = ReleaseConfig.read(write_config(tmp_path, "posterior", max_size="60", threshold="4"))
+    assert (read.terms.view, read.terms.threshold) == (MeasuredView.SPLIT, 4)
     assert check(publish(read).folder).passed
-    one = ReleaseConfig.read(write_config(tmp_path, "two_stage", "other", view='"split"', threshold="1"))
+    one = ReleaseConfig.read(write_config(tmp_path, "two_stage", "other", threshold="1"))
     assert one.terms.threshold == 1
 
 
 @pytest.mark.parametrize(
     ("terms", "why"),
     [
-        ({"threshold": None}, 'view = "split" wants thresholds: write threshold = 12'),
-        ({"view": "cumulative"}, 'threshold with view = "cumulative", which has no thresholds; write view = "split"'),
-        ({"view": "cumulative", "threshold": None, "ranks": 4}, 'ranks with view = "cumulative"'),
-        ({"kind": "m_h"}, 'mechanism m_h does not work on view = "split"; write view = "counts"'),
-        ({"kind": "m_c_dp"}, 'mechanism m_c_dp does not work on view = "split"; write view = "cumulative"'),
+        ({"kind": "m_h"}, "mechanism m_h does not work on split views; leave threshold out"),
+        ({"kind": "m_c_dp"}, "mechanism m_c_dp does not work on split views; leave threshold out"),
         (
             {"kind": "posterior", "totals": "root"},
             'totals = "root" publishes that of the root alone; write totals = "regions"',
         ),
         ({"threshold": -1}, "threshold is -1; write a public size, a whole number from 0 up"),
-        ({"threshold": ()}, "threshold is an empty array"),
+        ({"threshold": (4, 3)}, "threshold is .4, 3.; write a public size"),
+        ({"threshold": "rot"}, "threshold is 'rot'; write a public size"),
         ({"threshold": 1, "min_size": 2}, "threshold is 1, and min_size = 2 says that no group is smaller"),
-        ({"ranks": 0}, "ranks is 0; write how many of the largest groups"),
-        ({"kind": "two_stage", "threshold": (3, 0)}, "mechanism two_stage needs some cumulative counts"),
-        ({"max_size": (9, 4)}, 'view = "split" has the same sizes on all levels'),
-        (
-            {"threshold": (4, 3), "epsilon": None, "rho": "1", "unit": "entity in 3 groups"},
-            'view = "split" with several thresholds measures views that differ in sensitivity here',
-        ),
+        ({"kind": "two_stage", "threshold": 0}, "mechanism two_stage needs some cumulative counts"),
+        ({"max_size": (9, 4)}, "a split view has the same sizes on all levels"),
     ],
 )
 def test_refusals(terms, why):
@@ -66,24 +55,15 @@ def test_refusals(terms, why):
                 "max_size": 9,
                 "epsilon": "1",
                 "kind": "kuo",
-                "view": "split",
                 "threshold": 4,
                 **terms,
             }
         )
 
 
-def test_as_many_thresholds_as_levels(tmp_path):
-    for call in (outline, publish):
-        for n in (2, 11):  # there are 11 regions, whose order nobody knows who writes a file
-            with pytest.raises(ConfigError, match=f"threshold gives {n} sizes, and the regions have 3 levels"):
-                call(config(tmp_path, threshold=(4,) * n))
-    assert LedgerFile(tmp_path / "ledger.jsonl").left == PureEpsilon(100)
-
-
 def test_any_unit_has_one_threshold(tmp_path):
     """Gaussian noise of a group's unit has the sigma of the view, which the manifest states."""
-    wanted = config(tmp_path, Kind.BOTTOM_UP, None, rho="2", unit="group", laws="gaussian", threshold=4)
+    wanted = config(tmp_path, Kind.BOTTOM_UP, None, rho="1/2", unit="group", threshold=4)
     folder = publish(wanted, rehearse=True).folder
     assert check(folder).passed
     level = json.loads((folder / artefact.MANIFEST).read_text())["levels"][2]
@@ -94,17 +74,16 @@ def test_arithmetic_beyond_64_bits_is_refused():
     """Ranks are fitted by exact squares."""
     alone = Hierarchy.from_paths([("US",)])
     for kind in (Kind.KUO, Kind.BOTTOM_UP, Kind.TWO_STAGE):
-        terms = Terms("demo", 10**4, "1", kind, view="split", threshold=4)
+        terms = Terms("demo", 10**4, "1", kind, threshold=4)
         require_arithmetic(planned(terms, 1), CountOfCounts(alone, [[10**6, 1]]))
         with pytest.raises(ReleaseError, match="more than 64 bits"):
             require_arithmetic(planned(terms, 1), CountOfCounts(alone, [[10**8, 1]]))
-        require_arithmetic(planned(replace(terms, ranks=10**5), 1), CountOfCounts(alone, [[10**8, 1]]))
 
 
 def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
     """Regions with more ranks than a block has rows, and several regions in one block."""
     monkeypatch.setattr(released_tables, "_BLOCK_ROWS", 40)
-    wanted = config(tmp_path, threshold=(4, 3, 2))
+    wanted = config(tmp_path, threshold=3)
     folder = publish(wanted, rehearse=True).folder
     assert pq.ParquetFile(folder / artefact.MEASUREMENT).num_row_groups > 5
     expected = planned(wanted.terms, 3).mechanism.noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
@@ -113,10 +92,9 @@ def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
 
 
 def test_memory_of_ranks_is_asked_for():
-    """The nation's and the states' ranks, none of levels that are not measured, at most `ranks` of a region."""
-    terms = Terms("demo", 30, "1", Kind.KUO, view="split", threshold=4)
+    """The nation's and the states' ranks, none of levels that are not measured."""
+    terms = Terms("demo", 30, "1", Kind.KUO, threshold=4)
     assert n_ranks(planned(terms, TREE), TRUTH) == 3 * 36_000
-    assert n_ranks(planned(replace(terms, ranks=100), TREE), TRUTH) == 133 * 100
     assert n_ranks(planned(replace(terms, kind=Kind.BOTTOM_UP), TREE), TRUTH) == 36_000
     plain = Terms("demo", 30, "1", Kind.KUO)
     assert n_ranks(planned(plain, TREE), TRUTH) == 0
@@ -128,7 +106,7 @@ def test_memory_of_ranks_is_asked_for():
 
 
 def test_plans_compare_split_views_where_thresholds_are_configured(tmp_path):
-    found = forecast(config(tmp_path, threshold=(6, 4, 3)), replicates=2, progress=False, mechanisms=["two_stage"])
+    found = forecast(config(tmp_path, threshold=4), replicates=2, progress=False, mechanisms=["two_stage"])
     views = {choice.terms.view for choice in found.choices}
     assert views == {MeasuredView.CUMULATIVE, MeasuredView.SPLIT}
     assert found.choices[0].mechanism == "kuo, split"
@@ -136,16 +114,16 @@ def test_plans_compare_split_views_where_thresholds_are_configured(tmp_path):
         (choice.terms.threshold is None) == (choice.terms.view is MeasuredView.CUMULATIVE) for choice in found.choices
     )
     assert (found.mean > 0).all()
-    assert any('view = "split"' in choice.toml for choice in found.choices)
+    assert any("threshold = 4" in choice.toml for choice in found.choices)
     without = forecast(config_of_columns(tmp_path), replicates=2, progress=False, mechanisms=["kuo"])
     assert MeasuredView.SPLIT not in {choice.terms.view for choice in without.choices}
 
 
 def config_of_columns(folder: Path) -> ReleaseConfig:
     wanted = config(folder, threshold=4)
-    return replace(wanted, terms=replace(wanted.terms, view=MeasuredView.CUMULATIVE, threshold=None))
+    return replace(wanted, terms=replace(wanted.terms, threshold=None))
 
 
 def test_an_epsilon_for_a_split_release(tmp_path):
-    found = epsilon_for(config(tmp_path, threshold=(6, 4, 3)), {"county": 12}, progress=False, replicates=2)
+    found = epsilon_for(config(tmp_path, threshold=4), {"county": 12}, progress=False, replicates=2)
     assert found.tried[found.epsilon][0][2] <= 12

@@ -1,15 +1,13 @@
-"""The noise of releases with split views: what is known twice, planted bugs of the noise step, and facts."""
+"""The noise of releases with split views: what is known twice, and planted bugs of the noise step."""
 
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
 from instances import random_tree, random_truth, scale
-from planned import planned
 from test_release_split_views import config
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -17,13 +15,10 @@ from pgsr.data import Split
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.release import Terms, check, publish
-from pgsr.release.checks.fact_tests import judge_facts
+from pgsr.release import publish
 from pgsr.release.checks.noise_law import families, judge
 from pgsr.release.checks.split_residuals import DOUBT
-from pgsr.release.folder import artefact
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
@@ -53,8 +48,7 @@ def test_residuals_are_noise_alone():
     for i in range(scale(60, 600)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}", max_size=int(rng.integers(2, 9)))
         truth = CountOfCounts(truth.hierarchy, truth.counts[truth.hierarchy.leaves] * int(rng.integers(1, 200)), "many")
-        ranks = None if i % 2 else int(rng.integers(1, 300))
-        views = tuple(Split(int(t), ranks) for t in rng.integers(0, truth.max_size + 2, truth.hierarchy.n_regions))
+        views = tuple(Split(int(t)) for t in rng.integers(0, truth.max_size + 2, truth.hierarchy.n_regions))
         for family in families(bare(views, truth, totals="noisy" if i % 5 == 0 else "regions")):
             for residuals in family.residuals.values():
                 assert not residuals.any(), (family.what, views)
@@ -104,7 +98,7 @@ def test_residuals_have_as_many_draws_as_is_said():
 
 @pytest.mark.drawn(1, pool="power of the checks of noise")
 def test_scales_of_noise_are_told_apart():
-    for views in (VIEWS, Split(6), Split(6, ranks=200), (View.CUMULATIVE, Split(14), Split(9))):
+    for views in (VIEWS, Split(6), (View.CUMULATIVE, Split(14), Split(9))):
         for seed in range(3):
             assert not judge(measured(views, key=f"right {seed}"), LAWS).refuted
         assert judge(measured(views), LAWS).can_tell
@@ -175,26 +169,3 @@ def test_a_folder_without_noise_on_ranks_is_refused(tmp_path, monkeypatch):
     )
     with pytest.raises(ReleaseError, match="noise does not have the stated laws"):
         publish(wanted)
-
-
-# Facts
-
-
-def test_facts_are_compared_with_columns():
-    """Of sizes below the threshold noisy values tell; of those beyond it, and of several levels, they may not."""
-    for threshold, number, told, wrong in ((4, None, True, False), (4, 900, True, True), (1, 900, False, False)):
-        truth = TRUTH
-        real = int(truth.counts[truth.hierarchy.index(("US", "s0")), 2])
-        fact = Fact("equal", real if number is None else number, region="US/s0", sizes=(2, 2))
-        terms = Terms("facts", 30, "1", Kind.KUO, view="split", threshold=threshold, facts=(fact,))
-        noisy = Geometric(Split(threshold), 1).measure(truth, Seeded("facts"))
-        verdict = judge_facts(planned(terms, truth.hierarchy), noisy)
-        assert (verdict.n_comparisons > 0, verdict.refuted) == (told, wrong)
-
-
-def test_released_counts_keep_facts(tmp_path):
-    facts = (Fact("equal", 0, level="county", sizes=(8, 9)), Fact("equal", 50, region="US/OH/a"))
-    folder = publish(config(tmp_path, Kind.KUO, threshold=4, facts=facts), rehearse=True).folder
-    found = pq.read_table(folder / artefact.COUNTS).to_pandas()
-    assert found.loc[found.group_size >= 8, "n_groups"].sum() == 0
-    assert check(folder).passed

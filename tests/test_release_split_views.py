@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.findings import Outcome
-from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
 from pgsr.tables import Entities, Groups, Levels
 
@@ -43,10 +42,8 @@ GROUPS = {
 KINDS = (Kind.KUO, Kind.BOTTOM_UP, Kind.POSTERIOR, Kind.TWO_STAGE)
 THRESHOLDS: dict[str, dict[str, Any]] = {
     "one": {"threshold": 4},
-    "per level": {"threshold": (9, 4, 2), "ranks": 20},
-    "few ranks": {"threshold": (2, 1, 1), "ranks": 30},
-    "above all sizes": {"threshold": (12, 9, 10)},
-    "least size": {"threshold": (6, 4, 3), "min_size": 1},
+    "above all sizes": {"threshold": 12},
+    "least size": {"threshold": 3, "min_size": 1},
     "noisy totals": {"threshold": 4, "totals": "noisy"},
 }
 
@@ -64,7 +61,7 @@ def config(
         LedgerFile.create(ledger, "split", PureEpsilon(100))
     private = terms.get("totals") == "noisy"
     return ReleaseConfig(
-        terms=Terms("split", 9, epsilon, kind, view=MeasuredView.SPLIT, **terms),
+        terms=Terms("split", 9, epsilon, kind, **terms),
         entities=Entities(people, entity=None),
         groups=Groups(homes, region=("nation", "state", "county")),
         regions=Levels(areas, ("nation", "state", "county")),
@@ -91,7 +88,7 @@ def fix_digests(folder: Path) -> None:
     fields = json.loads((folder / artefact.MANIFEST).read_text())
     fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
     (folder / artefact.MANIFEST).write_text(manifest.written(fields))
-    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.named_in(folder)))
+    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
 
 
 def in_rows(folder: Path, change: Callable[[list[dict]], list[dict]]) -> None:
@@ -103,7 +100,7 @@ def in_rows(folder: Path, change: Callable[[list[dict]], list[dict]]) -> None:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> tuple[ReleaseConfig, Path]:
-    wanted = config(tmp_path_factory.mktemp("made"), threshold=(6, 4, 3))
+    wanted = config(tmp_path_factory.mktemp("made"), threshold=4)
     return wanted, publish(wanted).folder
 
 
@@ -111,7 +108,7 @@ def made(tmp_path_factory) -> tuple[ReleaseConfig, Path]:
 def copy(made, tmp_path) -> Path:
     folder = tmp_path / "copy"
     folder.mkdir()
-    for name in artefact.named_in(made[1]):
+    for name in artefact.FILES:
         (folder / name).write_bytes((made[1] / name).read_bytes())
     return folder
 
@@ -127,9 +124,9 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
     truth, terms = wanted.count(), wanted.terms
     shares = ("0", "0", "1") if kind is Kind.BOTTOM_UP else None
     totals = {"totals": "noisy", "totals_share": "1/10"} if terms.totals == "noisy" else {}
-    given = terms.threshold if isinstance(terms.threshold, tuple) else (terms.threshold,) * 3
-    views = tuple(Split(size - terms.min_size, terms.ranks) for size in given)
-    expected = Geometric(views, 2, shares, **totals).measure(truth, Seeded(manifest.REHEARSAL_KEY))
+    expected = Geometric(Split(terms.threshold - terms.min_size), 2, shares, **totals).measure(
+        truth, Seeded(manifest.REHEARSAL_KEY)
+    )
     found = read_release(folder).measurement
     assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
     for ours, theirs in zip(found.rows, expected.rows, strict=True):
@@ -141,11 +138,10 @@ def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
 def test_the_terms_are_read_back(made):
     wanted, folder = made
     terms = known(folder)[0].terms
-    assert terms.threshold == wanted.terms.threshold == (6, 4, 3)
+    assert terms.threshold == wanted.terms.threshold == 4
     levels = json.loads((folder / artefact.MANIFEST).read_text())["levels"]
     assert [level["view"] for level in levels] == ["split"] * 3
-    assert tuple(level["threshold"] for level in levels) == terms.threshold
-    assert {level["ranks"] for level in levels} == {"all"}
+    assert [level["threshold"] for level in levels] == [4] * 3
 
 
 def test_the_distance_is_that_of_columns_and_rows(made):
@@ -157,16 +153,13 @@ def test_the_distance_is_that_of_columns_and_rows(made):
         view = found.measurement.view_of(region)
         sizes = np.repeat(np.arange(10), found.counts.counts[region]).tolist()
         threshold = {View.RANKED: 0, View.CUMULATIVE: 10}.get(view, getattr(view, "threshold", 0))
-        distances += (noisy - np.array(naive.split_view(sizes, threshold, None), np.int64)).tolist()
+        distances += (noisy - np.array(naive.split_view(sizes, threshold), np.int64)).tolist()
     assert fields["distance"] == {"sum": sum(map(abs, distances)), "squares": sum(d * d for d in distances)}
 
 
-@pytest.mark.parametrize("thresholds", ["per level", "few ranks"])
-def test_the_table_of_noisy_values(made, tmp_path, thresholds):
+def test_the_table_of_noisy_values(made):
     """Rows of sizes and of ranks, the same as `Measurement.to_frame`."""
     folder = made[1]
-    if thresholds == "few ranks":
-        folder = publish(config(tmp_path, **THRESHOLDS[thresholds]), rehearse=True).folder
     found = pq.read_table(folder / artefact.MEASUREMENT).to_pandas()
     plan, measurement = known(folder)
     ranks = found["rank"].notna()
@@ -186,36 +179,20 @@ def test_the_table_of_noisy_values(made, tmp_path, thresholds):
 
 
 def test_the_descriptions_say_so(made, tmp_path):
-    wanted, folder = made
+    _, folder = made
     for name in (artefact.README, artefact.SUMMARY):
         assert "what all groups have beyond it (split view)" in " ".join((folder / name).read_text().split())
-    facts = dict(outline(config(tmp_path, threshold=4, ranks=7)).facts)
-    assert (
-        "cumulative counts below the threshold 4 and, beyond it, what the 7 largest groups have" in facts["mechanism"]
-    )
-    assert "thresholds from" in dict(outline(wanted_elsewhere(wanted, tmp_path)).facts)["mechanism"]
+    facts = dict(outline(config(tmp_path, threshold=4)).facts)
+    assert "cumulative counts below the threshold 4 and, beyond it, what all groups have by rank" in facts["mechanism"]
 
 
-def wanted_elsewhere(wanted: ReleaseConfig, folder: Path) -> ReleaseConfig:
-    return replace(wanted, output=folder / "elsewhere", log=folder / "elsewhere.log")
-
-
-@pytest.mark.drawn(2)
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_intervals(tmp_path, kind):
-    """A posterior has its own, the others a band, which `check` computes again; both are those of the columns too."""
-    folder = publish(config(tmp_path, kind, threshold=(6, 4, 3), intervals="9/10")).folder
+def test_intervals(tmp_path):
+    """They are those of a posterior of both parts, and `check` computes them again."""
+    folder = publish(config(tmp_path, Kind.POSTERIOR, threshold=4, intervals="9/10")).folder
     assert check(folder).passed
     found = pq.read_table(folder / artefact.COUNTS).to_pandas()
     assert (found.lower <= found.upper).all()
     assert not found.loc[found.region_id == "US/OH/c", ["lower", "upper"]].any(axis=None)
-    if kind is not Kind.POSTERIOR:
-        truth = config(tmp_path, kind, threshold=4).count()
-        exact = np.concatenate(
-            [truth.counts[truth.hierarchy.index(tuple(r.split("/")))] for r in found.region_id.unique()]
-        )
-        assert (found.lower <= exact).mean() > 0.99
-        assert (found.upper >= exact).mean() > 0.99
 
 
 # Forgeries
@@ -228,11 +205,6 @@ def other_threshold(fields: dict) -> None:
 def other_thresholds_everywhere(fields: dict) -> None:
     for level in fields["levels"]:
         level["threshold"] += 1
-
-
-def other_ranks(fields: dict) -> None:
-    for level in fields["levels"]:
-        level["ranks"] = 20
 
 
 def one_per_region_of_a_level(fields: dict) -> None:
@@ -252,14 +224,14 @@ def too_few(fields: dict) -> None:
 
 def other_view(fields: dict) -> None:
     fields["levels"][1]["view"] = "cumulative"
-    del fields["levels"][1]["threshold"], fields["levels"][1]["ranks"]
+    del fields["levels"][1]["threshold"]
 
 
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     "change",
     [
-        *(other_threshold, other_thresholds_everywhere, other_ranks, other_view),
+        *(other_threshold, other_thresholds_everywhere, other_view),
         *(one_per_region_of_a_level, one_per_region, too_few),
     ],
 )
@@ -321,7 +293,7 @@ def test_one_noisy_value_far_off_is_found(copy, column):
     assert failed(copy).keys() & {"certificate", "replay", "noise"}
 
 
-@pytest.mark.parametrize("thresholds", ["one", "per level", "few ranks", "noisy totals"])
+@pytest.mark.parametrize("thresholds", ["one", "least size", "noisy totals"])
 def test_a_rehearsal_said_to_be_private_is_found(tmp_path, thresholds):
     wanted = config(tmp_path, Kind.POSTERIOR, **THRESHOLDS[thresholds])
     truth = wanted.count()

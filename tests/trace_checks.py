@@ -78,7 +78,7 @@ def scales_are_those_that_are_published() -> None:
     """
     tuples = TABLES.replace("[entities]", "[tuples]").replace("entities.parquet", "tuples.parquet")
     tuples = tuples.replace("[groups]", 'user = ""\nunit = "group"\nmax_quantity = 2\n[groups]\nprivate = true')
-    noisy = {"totals": '"noisy"', "totals_share": '"1/5"', "tables": tuples}
+    noisy = {"totals": '"noisy"', "tables": tuples}
     for mechanism, keys, sensitivity in (("m_h", {}, 2), ("m_c_dp", noisy, 2), ("kuo", {}, 1)):
         with tempfile.TemporaryDirectory() as name, _secure_scales() as scales:
             folder = Path(name)

@@ -101,16 +101,16 @@ def intervals(
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
     from pgsr.release.publishing.errors import ConfigError
-    from pgsr.release.stated.kinds import Construction, MeasuredView
+    from pgsr.release.stated.kinds import MeasuredView
 
     terms = published.terms
-    own = terms.possible_construction is Construction.POSTERIOR and terms.view is not MeasuredView.COUNTS
+    own = terms.may_have_intervals and terms.view is not MeasuredView.COUNTS
     if kind == "posterior" and not own:
         raise ConfigError(
             "the release knows no intervals of its own: only mechanism posterior does, of noisy values that determine "
             "sums over sizes and with public numbers of groups; write --kind bootstrap"
         )
-    if kind == "band" and terms.by_root is not None:
+    if kind == "band" and terms.by_root:
         raise ConfigError(
             "thresholds of the release follow from the noisy root, and a band holds where noise does not choose what "
             "is measured; leave --kind out"

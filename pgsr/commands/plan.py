@@ -142,7 +142,7 @@ def _show_plan(frame: "pd.DataFrame", title: str) -> None:
     table, errors = Table(title=title), {column for column in frame.columns if str(column).endswith(STANDARD_ERROR)}
     shown = [column for column in frame.columns if column not in errors]
     for column in shown:
-        left = column in ("mechanism", "split", "public totals", "epsilon", "interval by")
+        left = column in ("mechanism", "split", "public totals", "epsilon")
         with_error = f"{column}{STANDARD_ERROR}" in errors
         name = f"{column} ± s.e." if with_error else str(column)
         table.add_column(name, justify="left" if left else "right", overflow="fold", no_wrap=column == "split")

@@ -6,7 +6,7 @@ cumulative counts add up columns of the diagram, and ranked sizes its rows. With
 what lies beyond them, the rows are
 
 - columns  Hc[s],                   s = 0..T-1, non-decreasing;
-- rows     max(Hg[i] - T, 0),       of the m largest groups, non-decreasing as listed here.
+- rows     max(Hg[i] - T, 0),       of all groups, non-decreasing as listed here.
 
 Every box lies in one column or in one row, and one entity more is one box more. The theorem:
 docs/derivations/split_view.md.
@@ -26,45 +26,34 @@ from pgsr.machine.memory import require
 class Split:
     """The view with cumulative counts of the sizes below a threshold T, and what groups have beyond T, rank by rank.
 
-    A row of noisy values has Hc[s] for s < T first, then max(size - T, 0) of the m largest groups, smallest first; m is
-    `ranks`, or the number of groups where these are fewer or `ranks` is None. Threshold 0 with all ranks is
+    A row of noisy values has Hc[s] for s < T first, then max(size - T, 0) of all groups, smallest first. Threshold 0 is
     `View.RANKED`, and a threshold of K or more is `View.CUMULATIVE`.
 
-    All of it is public and must not be taken from the data. From the size on at which the expected number of groups
-    per size is as small as the noise, ranks are measured better. No more than m groups should be larger than T, as of
-    groups of lower ranks nothing is measured beyond it.
+    The threshold is public and must not be taken from the data. From the size on at which the expected number of groups
+    per size is as small as the noise, ranks are measured better.
 
     Args:
         threshold: T, a whole number from 0 up.
-        ranks: m, a whole number from 1 up; None for all groups.
 
     Raises:
-        ProblemError: a number is no such number.
+        ProblemError: the threshold is no such number.
 
     Example:
         >>> Split(3).on(max_size=10), Split(0).on(max_size=10), Split(10).on(max_size=10)
         (Split(3), View.RANKED, View.CUMULATIVE)
-        >>> Split(3, ranks=50).n_ranks(groups=20), Split(3, ranks=50).n_ranks(groups=2_000)
-        (20, 50)
     """
 
     threshold: int
-    ranks: int | None = None
 
     def __post_init__(self) -> None:
         if type(self.threshold) is not int or self.threshold < 0:
             raise ProblemError(f"Split(threshold={self.threshold!r}): give a public size, a whole number from 0 up")
-        if self.ranks is not None and (type(self.ranks) is not int or self.ranks < 1):
-            raise ProblemError(
-                f"Split(ranks={self.ranks!r}): give how many of the largest groups are measured by their ranks, a "
-                "whole number from 1 up, or None for all"
-            )
 
     def on(self, max_size: int) -> "View | Split":
         """Give the view that this is where sizes are 0..max_size: one of the plain views at either end."""
         if self.threshold >= max_size:
             return View.CUMULATIVE
-        return View.RANKED if self.threshold == 0 and self.ranks is None else self
+        return View.RANKED if self.threshold == 0 else self
 
     has_a_cell_per_size = False
     """Columns have one, ranks do not."""
@@ -76,24 +65,20 @@ class Split:
         """List the views that a region with sizes 0..max_size may get: one."""
         return (self.on(max_size),)
 
-    def n_ranks(self, groups: int) -> int:
-        """Count the ranks that are measured in a region with this number of groups."""
-        return groups if self.ranks is None else min(self.ranks, groups)
-
     def ranked_from(self, max_size: int) -> int:
         """Give the size from which on groups are measured rank by rank, the threshold; max_size + 1 where none are."""
         return min(self.threshold, max_size + 1)
 
     def n_values(self, groups: int, max_size: int) -> int:
         """Count the values of a region with this number of groups."""
-        return min(self.threshold, max_size + 1) + self.n_ranks(groups)
+        return min(self.threshold, max_size + 1) + groups
 
     def vector(self, counts: np.ndarray, total: int | None) -> np.ndarray:
         """Make a fresh array of a region's values, columns first; see `View.vector`."""
         groups = int(counts.sum())
         below = columns(counts, self.threshold)
         below = below if total is None else groups - below
-        return np.concatenate([below, rows(counts, self.threshold, self.n_ranks(groups if total is None else total))])
+        return np.concatenate([below, rows(counts, self.threshold, groups if total is None else total)])
 
     def parts(self, values: np.ndarray) -> Iterator[tuple[View, np.ndarray]]:
         """Yield the values that get their noise together, and the view whose stream it is drawn from.
@@ -136,11 +121,10 @@ class Split:
     @property
     def value(self) -> str:
         """The view in words."""
-        return f"split at {self.threshold:,}" + ("" if self.ranks is None else f" of {self.ranks:,} ranks")
+        return f"split at {self.threshold:,}"
 
     def __repr__(self) -> str:
-        ranks = "" if self.ranks is None else f", ranks={self.ranks}"
-        return f"Split({self.threshold}{ranks})"
+        return f"Split({self.threshold})"
 
 
 def columns(counts: np.ndarray, threshold: int) -> np.ndarray:
@@ -153,16 +137,16 @@ def columns(counts: np.ndarray, threshold: int) -> np.ndarray:
     return cumulative(counts[:threshold])
 
 
-def rows(counts: np.ndarray, threshold: int, ranks: int) -> np.ndarray:
-    """List what the largest groups have beyond a threshold, in increasing order; shape (ranks,).
+def rows(counts: np.ndarray, threshold: int, groups: int) -> np.ndarray:
+    """List what this number of largest groups have beyond a threshold, in increasing order; shape (groups,).
 
     Missing groups count as empty ones.
 
     Example:
-        >>> rows(np.array([0, 2, 1, 2]), threshold=2, ranks=4)
+        >>> rows(np.array([0, 2, 1, 2]), threshold=2, groups=4)
         array([0, 0, 1, 1])
     """
     beyond = counts[threshold:]
     listed = np.repeat(np.arange(len(beyond)), beyond)
-    listed = listed[max(0, len(listed) - ranks) :]
-    return np.concatenate([np.zeros(ranks - len(listed), np.int64), listed])
+    listed = listed[max(0, len(listed) - groups) :]
+    return np.concatenate([np.zeros(groups - len(listed), np.int64), listed])

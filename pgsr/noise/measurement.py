@@ -270,23 +270,20 @@ class Measurement:
 
         columns, frames = self.hierarchy.region_columns(level_names), []
         for (value, cell), vectors in self._vectors().items():
-            longest = max(len(row) for _, row in vectors.values())
-            row_of = {region: row for region, (_, row) in vectors.items()}.__getitem__
-            owner, place, values = long_cells(row_of, np.array(list(vectors)), longest, zeros=True)
-            place = place + np.array([vectors[region][0] for region in owner.tolist()])
-            frames.append(long_frame(columns, (owner, place, values), value, cell))
+            longest = max(map(len, vectors.values()))
+            cells = long_cells(vectors.__getitem__, np.array(list(vectors)), longest, zeros=True)
+            frames.append(long_frame(columns, cells, value, cell))
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
 
-    def _vectors(self) -> dict[tuple[str, str], dict[int, tuple[int, np.ndarray]]]:
-        """Collect the vectors of measured regions by columns of a table, each with its first place and its values."""
+    def _vectors(self) -> dict[tuple[str, str], dict[int, np.ndarray]]:
+        """Collect the vectors of measured regions by columns of a table."""
         found = {columns: {} for columns in (*_COLUMNS.values(), _COLUMNS_OF_RANKS)}
         for region in np.flatnonzero(self.measured).tolist():
             view = self.view_of(region)
             for part, values in view.parts(self.row(region)):
                 beyond = view.mixed and part is View.RANKED
                 if len(values) or part is view:
-                    first = int(self.totals[region]) - len(values) if beyond else 0
-                    found[_COLUMNS_OF_RANKS if beyond else _COLUMNS[part]][region] = first, values
+                    found[_COLUMNS_OF_RANKS if beyond else _COLUMNS[part]][region] = values
         return {columns: vectors for columns, vectors in found.items() if vectors}
 
     def plot(self, region: int | Sequence[str] | None = None) -> "Figure":

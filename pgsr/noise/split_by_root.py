@@ -16,15 +16,15 @@ Source of the composition: Dwork and Roth 2014, The Algorithmic Foundations of D
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
-from pgsr.errors import ProblemError
 from pgsr.noise.falling_shape import columns_worth
-from pgsr.privacy.budget import Number, exact
+
+FEWEST = 0.5
+"""How many groups of one size are enough for a column."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,10 @@ class SplitByRoot:
     With G[r] the number of groups of region r, and p the falling shares of sizes fitted to the root's noisy cumulative
     counts,
 
-        view of region r  =  Split(T[r]),     T[r] = number of sizes s with G[r] p[s] > factor.
+        view of region r  =  Split(T[r]),     T[r] = number of sizes s with G[r] p[s] > `FEWEST`.
 
     The root must get a part of the budget; 1/20 to 1/50 is enough where there are some ten regions or more. Where
     levels have sizes of their own, a region whose largest size is T[r] or less is measured in cumulative counts.
-
-    Args:
-        factor: how many groups of one size are enough for a column; exact, above 0.
-        ranks: how many of a region's largest groups are measured by their ranks; None for all, see `Split`.
-
-    Raises:
-        ProblemError: a number is no such number.
 
     Example:
         >>> SplitByRoot().view_at(3, np.array([0.5, 0.3, 0.15, 0.05, 0, 0]), groups=9)
@@ -53,33 +46,23 @@ class SplitByRoot:
     Shown by `tests/test_noise_split_by_root.py::test_the_views_follow_from_the_published_root_alone`.
     """
 
-    factor: Number = Fraction(1, 2)
-    ranks: int | None = None
-
-    def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "factor", exact(self.factor, "factor"))
-        except ValueError:
-            raise ProblemError(f"SplitByRoot(factor={self.factor!r}): give a number above 0, such as 1") from None
-        Split(0, self.ranks)
-
     has_a_cell_per_size = False
     """Regions may be measured by ranks."""
 
     def on(self, max_size: int) -> AnyView:
         """Give the view of a region with sizes 0..max_size where no root is known: the threshold 1 stands for all."""
-        return Split(1, self.ranks).on(max_size)
+        return Split(1).on(max_size)
 
     def possible(self, max_size: int) -> tuple[AnyView, ...]:
         """List the views that a region may get; one threshold stands for all between the ends.
 
         Sensitivities of entities do not depend on it.
         """
-        return View.CUMULATIVE, *(Split(threshold, self.ranks).on(max_size) for threshold in (0, 1))
+        return View.CUMULATIVE, *(Split(threshold).on(max_size) for threshold in (0, 1))
 
     def n_values(self, groups: int, max_size: int) -> int:
         """Count the most values that a region with this number of groups may have."""
-        return max_size + 1 + Split(0, self.ranks).n_ranks(groups)
+        return max_size + 1 + groups
 
     def view_at(self, region: int, shape: np.ndarray, groups: int) -> Split:
         """Give the view of a region; that of the root, region 0, has all columns.
@@ -90,12 +73,8 @@ class SplitByRoot:
             groups: of the region.
         """
         if not region:
-            return Split(_ALL, self.ranks)
-        return Split(columns_worth(shape, groups, float(exact(self.factor))), self.ranks)
-
-    def __repr__(self) -> str:
-        given = [] if self == SplitByRoot(ranks=self.ranks) else [f"factor={str(self.factor)!r}"]
-        return f"SplitByRoot({', '.join(given + [f'ranks={self.ranks}'] * (self.ranks is not None))})"
+            return Split(_ALL)
+        return Split(columns_worth(shape, groups, FEWEST))
 
 
 _ALL = 1 << 62

@@ -6,7 +6,7 @@
 |-----------------|--------------------------------------------------------------------------------------------|
 | `plan`          | `forecast`, `epsilon_for`: errors of any mechanism on a stand-in, shares of epsilon         |
 | `make`          | `publish` and `finish`: read, charge, measure, write, check; `outline`, `selftest`          |
-| `checks`        | `check`, for which nobody needs the data: conditions, replay, facts, law of the noise       |
+| `checks`        | `check`, for which nobody needs the data: conditions, replay, law of the noise              |
 | `read`          | `read_release`, a published folder as values; its intervals                                |
 | `configuration` | what a user writes: the TOML file, its keys and its errors                                 |
 | `folder`        | what is published: every file, written and read back                                       |

@@ -1,1 +1,1 @@
-"""What checks a published folder, for which nobody needs the data: conditions, replay, facts, the law of the noise."""
+"""What checks a published folder, for which nobody needs the data: conditions, replay, the law of the noise."""

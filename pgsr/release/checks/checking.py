@@ -7,19 +7,16 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.data.estimate import Estimate
-from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
-from pgsr.errors import PgsrError
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composing import composed
 from pgsr.release.checks import noise_law
-from pgsr.release.checks.fact_tests import judge_facts
 from pgsr.release.checks.judging import answer_of, broken, certificate_of
 from pgsr.release.checks.near_replay import Differences
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns, percent, wide_files
+from pgsr.release.folder.columns import Columns, percent
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
@@ -80,12 +77,7 @@ class ReleaseCheck(FolderCheck):
     """The check of a release; each step adds to what is known of the folder, or raises what is wrong."""
 
     def names(self) -> tuple[str, ...]:
-        """The files that belong to it, as its manifest's terms say; where these cannot be read, all that may."""
-        try:
-            fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
-            return artefact.files(wide_files(manifest.plan_of(fields)[0]))
-        except (PgsrError, OSError, UnicodeDecodeError):
-            return artefact.files(path.name for path in self.path.glob(artefact.WIDE.format("*")))
+        return artefact.FILES
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [
@@ -103,7 +95,6 @@ class ReleaseCheck(FolderCheck):
             ("sign", lambda: self.condition("sign", "no count is negative")),
             ("consistency", lambda: self.condition("consistency", "regions add up to those above them")),
             ("totals", lambda: self.condition("totals", self._totals_kept())),
-            ("facts", self.facts),
             ("certificate", self.certificate),
             ("replay", self.replay),
             ("intervals", self.intervals),
@@ -114,8 +105,7 @@ class ReleaseCheck(FolderCheck):
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
         plan, secure = manifest.plan_of(fields)
         self.known |= {"fields": fields, "plan": plan, "secure": secure}
-        wide = wide_files(plan)
-        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.digested(wide)})
+        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.DIGESTED})
         return "exactly the fields that may be published, and the digests of the other files"
 
     def regions(self) -> str:
@@ -201,10 +191,8 @@ class ReleaseCheck(FolderCheck):
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, plan)
-        as_csv = {artefact.COUNTS_CSV: released_tables.csv_bytes(table, terms.publication.bom)}
-        for name, data in (as_csv | released_tables.wide_tables(found, plan, columns)).items():
-            if (self.path / name).read_bytes() != data:
-                raise ReleaseError(f"{name} is not what {artefact.COUNTS} is as CSV")
+        if (self.path / artefact.COUNTS_CSV).read_bytes() != released_tables.csv_bytes(table):
+            raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
             require_plain(self.path / name)
         return f"counts of every region and {self._sizes}, the same in all files"
@@ -214,31 +202,6 @@ class ReleaseCheck(FolderCheck):
         if n:
             raise ReleaseError(f"violated {n:,} times: {sentence}")
         return sentence
-
-    def facts(self) -> str:
-        plan, measurement, tree = self.need("plan"), self.need("measurement"), self.need("tree")
-        terms = plan.terms
-        if not terms.facts:
-            return "none are stated"
-        plan.require_possible_facts(tree, self.need("totals"))
-        what = f"{len(terms.facts):,} public fact{'' if len(terms.facts) == 1 else 's'}"
-        broken = self.need("broken")["conditions"]
-        if broken:
-            raise ReleaseError(f"{broken:,} counts contradict {what}")
-        verdict = judge_facts(plan, measurement)
-        if verdict.worst is None:
-            raise OpenError(f"the counts keep {what}; no noisy value tells whether these are true")
-        if verdict.refuted:
-            name, worst = region_id(tree.paths[verdict.worst.region]), verdict.worst.fact
-            raise ReleaseError(
-                f"the noisy values of {name!r} contradict a fact that is said to be public, {str(worst)!r}: were all "
-                f"facts true, values would be as far from them once in {1 / max(verdict.chance, 1e-99):,.0e} releases "
-                "at most; correct the fact or leave it out"
-            )
-        return (
-            f"the counts keep {what}, and {verdict.n_comparisons:,} comparisons with noisy values do not contradict "
-            f"{'it' if len(terms.facts) == 1 else 'them'} (false alarm below 10^-6)"
-        )
 
     def certificate(self) -> str:
         plan, measurement, counts = self.need("plan"), self.need("measurement"), self.need("counts")
@@ -291,7 +254,7 @@ class ReleaseCheck(FolderCheck):
         published = self.need("ends")
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        found = CountIntervals.of(plan, self.need("measurement"), self._replayed(), released)
+        found = CountIntervals.of(terms.intervals, self._replayed(), released)
         sizes = released.sizes
         cells = np.flatnonzero(~sizes.hierarchy.padded[sizes.region_of_cell])  # of copies the table has one
         refuted, differ = found.refuted(published, cells), found.differ(published, cells)
@@ -299,7 +262,7 @@ class ReleaseCheck(FolderCheck):
             raise ReleaseError(
                 f"{int(refuted.sum()):,} of {refuted.size:,} intervals do not follow from the noisy values"
             )
-        what = f"the {percent(terms.intervals)} intervals ({terms.construction}) follow from the noisy values"
+        what = f"the {percent(terms.intervals)} intervals follow from the noisy values"
         if differ:
             return f"{what} up to rounding: {differ:,} ends differ by 1, as standard deviations in floating point may"
         return f"{what}, every one"

@@ -13,7 +13,6 @@ from pgsr.noise.measurement import Measurement, Totals
 from pgsr.problems.problem import Problem
 from pgsr.release.folder.released_tables import dense
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.facts import conditions_of, within
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
 
@@ -33,16 +32,10 @@ def answer_of(result: Result) -> Estimate:
 
 
 def broken(plan: Plan, measurement: Measurement, counts: Estimate) -> dict[str, int]:
-    """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals.
-
-    Where facts are stated, the counts that contradict them are `conditions`.
-    """
+    """Count by kind the violated conditions of a release: whole, not negative, adding up, with the public totals."""
     if plan.terms.kept is Totals.ROOT:  # of the public totals, the only one that the counts have to have
         measurement = replace(measurement, public=Totals.ROOT, totals=measurement.totals[:1])
-    found = broken_conditions(measurement, counts)
-    if plan.terms.facts:
-        found["conditions"] = int((~within(dense(counts), *plan.fact_bounds(counts.hierarchy))).sum())
-    return found
+    return broken_conditions(measurement, counts)
 
 
 def certificate_of(plan: Plan, measurement: Measurement, counts: Estimate, result: Result) -> Certificate:
@@ -58,15 +51,13 @@ def certificate_of(plan: Plan, measurement: Measurement, counts: Estimate, resul
     terms = plan.terms
     if terms.max_sizes is not None and terms.kind in (Kind.M_H, Kind.M_C_DP):
         return _certificate_by_level(plan, measurement, counts, result)
-    facts = conditions_of(terms.facts, plan.names, terms.min_size)
     if terms.max_sizes is None and terms.kind is Kind.M_H:
         table = Estimate(counts.hierarchy, View.COUNTS, dense(counts))
-        return certify(Problem.m_h(measurement).where(*facts), table)
+        return certify(Problem.m_h(measurement), table)
     if terms.max_sizes is None and terms.kind is Kind.M_C_DP:
-        stated = Problem.m_c(measurement).where(*facts)
+        stated = Problem.m_c(measurement)
         return certify(stated, Estimate(counts.hierarchy, View.CUMULATIVE, cumulative(dense(counts))))
-    wrong = broken_conditions(measurement, counts)
-    return Certificate("release", None, None, "", wrong | broken(plan, measurement, counts) if facts else wrong)
+    return Certificate("release", None, None, "", broken_conditions(measurement, counts))
 
 
 def _certificate_by_level(plan: Plan, measurement: Measurement, counts: Estimate, result: Result) -> Certificate:

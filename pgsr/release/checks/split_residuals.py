@@ -18,8 +18,7 @@ with t the smallest threshold among a region and its parts. Ranks of small group
 of the sum over i; they are chosen by y[t - 1], which stands in no sum. So a threshold that is not that of the values,
 or a box that was counted twice or not at all, shows where thresholds differ among a region and its parts.
 
-Members are compared where numbers of groups are public, and ranks hold all groups that may be larger than the
-threshold.
+Members are compared where numbers of groups are public.
 """
 
 from collections import defaultdict
@@ -71,7 +70,7 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
 def _members_left(measurement: Measurement, region: int, parts: list[int], reach: "_Reach") -> tuple[Sum, int] | None:
     """The members of a region beyond a size less those of its parts, and of how many draws this is the sum.
 
-    None where the ranks do not hold all of them, where no view is split, or where no noisy value is left to compare.
+    None where no view is split, or where no noisy value is left to compare.
     """
     level_of, draws, left = measurement.hierarchy.level_of, [0] * measurement.hierarchy.n_levels, 0
     views = [measurement.view_of(one) for one in (region, *parts)]
@@ -85,8 +84,6 @@ def _members_left(measurement: Measurement, region: int, parts: list[int], reach
         if view.mixed:
             ranks = row[threshold:]
             kept = _large(measurement, one, first, reach.of(one))
-            if kept > len(ranks) and len(ranks) < groups:
-                return None
             # Ranks of small groups add noise alone; with some of them there are fewer numbers of draws, and laws.
             kept = min(len(ranks), 1 << max(kept - 1, 0).bit_length())
             members, n = members + ranks[len(ranks) - kept :].sum(), n + kept

@@ -11,20 +11,15 @@ max_size = 20                    # K: larger groups count as K
 epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/3"
 # delta = "1e-8"                 # beside epsilon; or instead of both, in zCDP:
 # rho = "1/10"
-# laws = "best"                  # on every level the noise with less variance; or geometric, gaussian
 # unit = "group"                 # whom it hides: entity, "entity in 5 groups", or a group with all its members; then
 # relation = "replace"           #   what may become of it: replace, add_remove or move
 shares = ["1/5", "1/5", "3/5"]   # of epsilon per level, root first; 1/3, 2/3 of two; equal parts if left out
 mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` compares errors
-view = "split"                   # not m_h, m_c_dp: cumulative counts of sizes below the threshold, ranks beyond it;
-#                                #   "cumulative" if left out; or "counts" (posterior), which suits unit = "group" and
-#                                #   numbers of single sizes
-threshold = "root"               #   those of all regions follow from the root, which is measured first; or a public
-#                                #   size, such as 12; [40, 12] is one per level, root first
-# ranks = 500                    #   rank the largest 500 groups of a region alone; all if left out
+threshold = "root"               # not m_h, m_c_dp: cumulative counts of sizes below a threshold, ranks beyond it; those
+#                                #   of all regions follow from the root, which is measured first; or a public size,
+#                                #   such as 12; cumulative counts of all sizes if left out
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
-# totals_share = "1/10"          # the part of epsilon for noisy totals
 # intervals = "9/10"             # columns lower and upper: 90 % intervals of all counts, from the noisy values alone
 
 output = "release"               # a folder that does not exist yet
@@ -33,24 +28,12 @@ ledger = "ledger.jsonl"          # what was spent on this data set; `pgsr ledger
 # level_names = ["US", "state"]  # public names of levels; else the level columns below, or level_0, ...
 # sign = "publisher.key"         # file of the private key that signs the release
 
-# [[facts]]                      # public facts about counts, any number of them; the released counts keep them
-# region = "US/GA"               # or level = "state"; every region without both
-# size = 2                       # or sizes = [51, 100], the first and the last one, with equal = 0
-# equal = 412                    # or at_least, at_most
-# source = "published 2024"
-
 # [publication]                  # what readers are told, in your words
 # group_name = "households"      # instead of "groups"
 # entity_name = "persons"        # instead of "members"
 # publisher = "Office of Statistics"
 # contact = "data@office.example"
 # licence = "CC-BY-4.0"
-# zeros = false                  # no rows of zeros; if left out, there are some in tables of up to a million rows
-# bom = true                     # CSV files for Excel, marked as UTF-8
-
-# [options]                      # of kuo and bottom_up
-# merge = "weighted"             # or "average" (kuo)
-# norm = 1                       # of the isotonic fits: 1 or 2
 
 [entities]                       # private: one row per entity. Or [tuples]: user, unit, region, quantity, max_quantity
 file = "entities.parquet"        # or .csv; patterns such as "people/*.parquet" are fine

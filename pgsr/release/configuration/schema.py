@@ -6,17 +6,16 @@
 import json
 from importlib.resources import files
 
-from pgsr.estimators import Merge
 from pgsr.noise.measurement import Totals
-from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.neighbours import Relation
 from pgsr.release.publishing.configuration import forms
 from pgsr.release.publishing.configuration.declared import DeclaredTable, Key, json_schema
 from pgsr.release.publishing.configuration.forms import Form, choice
 from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.levels import RESERVED_NAMES
-from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, MOST_ROWS
+from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD
+from pgsr.release.stated.thresholds import BY_ROOT
 
 SCHEMA_FILE = "configuration.schema.json"
 
@@ -60,12 +59,9 @@ def _text(longest: int) -> Form:
     )
 
 
-BY_ROOT = "root"
-"""The threshold that stands for those that follow from the noisy root."""
-
 _THRESHOLD = Form(
-    f'{forms.WHOLE_OR_WHOLES.wanted}, or "{BY_ROOT}"',
-    {"anyOf": [*forms.WHOLE_OR_WHOLES.schema["anyOf"], {"type": "string", "enum": [BY_ROOT]}]},
+    f'{forms.WHOLE.wanted}, or "{BY_ROOT}"',
+    {"anyOf": [forms.WHOLE.schema, {"type": "string", "enum": [BY_ROOT]}]},
 )
 
 _REGION = Key(
@@ -149,69 +145,15 @@ _LIMITS = DeclaredTable(
     ),
 )
 
-_OPTIONS = DeclaredTable(
-    "options",
-    "Of the mechanisms kuo (merge, norm) and bottom_up (norm).",
-    (
-        Key("merge", choice(Merge), "How two noisy sizes of a matched group become one.", str(Merge.WEIGHTED)),
-        Key(
-            "norm",
-            Form("1 or 2", {"type": "integer", "enum": [1, 2]}),
-            "Of the isotonic fits of cumulative counts: 1 for absolute values, 2 for squares. Ranked sizes have 2.",
-            1,
-        ),
-    ),
-)
-
-_FACTS = DeclaredTable(
-    "facts",
-    "Public facts about counts, which the released counts keep at no cost; each below a line [[facts]].",
-    (
-        Key(
-            "region",
-            forms.TEXT,
-            "The id of a region, such as US/GA; every region if region and level are left out.",
-            None,
-        ),
-        Key("level", forms.TEXT, "The name of a level, each of whose regions has it, instead of region.", None),
-        Key("size", forms.WHOLE, "The size of the groups; all groups if size and sizes are left out.", None),
-        Key(
-            "sizes",
-            Form(
-                "an array of the first and the last size, such as [51, 100]",
-                {"type": "array", "items": forms.WHOLE.schema, "minItems": 2, "maxItems": 2},
-            ),
-            "The first and the last of several sizes, of which there are no groups, instead of size.",
-            None,
-        ),
-        Key("equal", forms.WHOLE, "How many groups there are.", None),
-        Key("at_least", forms.WHOLE, "How many there are at least.", None),
-        Key("at_most", forms.WHOLE, "How many there are at most.", None),
-        Key("source", forms.TEXT, "Where it is known from, in words; README.txt repeats it.", None),
-    ),
-    one_of=((("equal",), ("at_least",), ("at_most",)),),
-    not_both=("region", "level"),
-    many=True,
-)
-
 _PUBLICATION = DeclaredTable(
     "publication",
-    "What readers are told besides the numbers, and the form of the tables; all of it is published, and no number "
-    "depends on it.",
+    "What readers are told besides the numbers; all of it is published, and no number depends on it.",
     (
         Key("group_name", _text(LONGEST_WORD), 'Your plural for groups, such as "households".', "groups"),
         Key("entity_name", _text(LONGEST_WORD), 'Your plural for the members of groups, such as "persons".', "members"),
         Key("publisher", _text(LONGEST_TEXT), "Who publishes.", None),
         Key("contact", _text(LONGEST_TEXT), "Where questions go: a mail address, a web address or a sentence.", None),
         Key("licence", _text(LONGEST_TEXT), 'The licence: its short name, such as "CC-BY-4.0", or address.', None),
-        Key(
-            "zeros",
-            forms.BOOLEAN,
-            "Whether tables have rows of zeros: then every region has rows of all sizes; true for up to "
-            f"{MOST_ROWS:,} rows, regions x sizes, if left out.",
-            None,
-        ),
-        Key("bom", forms.BOOLEAN, "Whether CSV files begin with a byte order mark, by which Excel reads UTF-8.", False),
     ),
 )
 
@@ -238,13 +180,6 @@ CONFIGURATION = DeclaredTable(
         Key("delta", forms.EXACT_OR_ZERO, "Of (epsilon, delta), exact; 0 for a pure epsilon.", "0"),
         Key("rho", forms.EXACT, "Instead of epsilon: the budget in zero-concentrated differential privacy.", None),
         Key(
-            "laws",
-            choice(Laws),
-            "Of the noise, with delta or rho: geometric, gaussian, or best, level by level the one of less variance; "
-            "best if left out. A pure epsilon has geometric noise.",
-            None,
-        ),
-        Key(
             "unit",
             forms.TEXT,
             'Whose presence or values are hidden: "entity", "entity in 5 groups" (one in at most five groups), or '
@@ -264,26 +199,12 @@ CONFIGURATION = DeclaredTable(
             "m_h (counts), m_c_dp, kuo, bottom_up, posterior or two_stage (cumulative counts).",
         ),
         Key(
-            "view",
-            choice(MeasuredView),
-            "What is measured of a region: counts (m_h), cumulative counts (the others), or (kuo, bottom_up, "
-            "posterior, two_stage) split, which is cumulative counts of the sizes below a threshold and, rank by "
-            "rank, what groups have beyond it; the mechanism's own if left out.",
-            None,
-        ),
-        Key(
             "threshold",
             _THRESHOLD,
-            'With view = "split", a public size: where the view is split. One, or an array with one per level, root '
-            'first. Or "root": the root is measured first, in cumulative counts with its own share of epsilon, and the '
-            "thresholds of all other regions follow from its noisy values.",
-            None,
-        ),
-        Key(
-            "ranks",
-            forms.COUNT,
-            'With view = "split": how many of the largest groups of a region are measured by their ranks; all if left '
-            "out. Surely more than the groups above the threshold.",
+            "For kuo, bottom_up, posterior and two_stage, a public size: cumulative counts of the sizes below it are "
+            'measured and, rank by rank, what groups have beyond it. Or "root": the root is measured first, in '
+            "cumulative counts with its own share of epsilon, and the thresholds of all other regions follow from its "
+            "noisy values. The mechanism's own view of all sizes if left out.",
             None,
         ),
         Key(
@@ -296,7 +217,6 @@ CONFIGURATION = DeclaredTable(
             "(posterior, two_stage), or noisy where the table of groups is private; the first of these if left out.",
             None,
         ),
-        Key("totals_share", forms.EXACT, 'The part of epsilon for totals = "noisy"; 1/10 if left out.', None),
         Key(
             "level_names",
             _LEVEL_NAMES,
@@ -308,8 +228,8 @@ CONFIGURATION = DeclaredTable(
             "intervals",
             forms.EXACT,
             'The level of intervals, such as "9/10": then the released counts have columns lower and upper, from the '
-            "noisy values alone, at no cost. Of posterior each interval by itself, of the others a band that holds for "
-            "all counts at once; not with noisy totals or sizes per level. Without these columns if left out.",
+            "noisy values alone, at no cost. Of posterior alone, and not with noisy totals or sizes per "
+            "level. Without these columns if left out.",
             None,
         ),
         Key("output", forms.TEXT, "The folder of the release, which does not exist yet or is empty."),
@@ -321,9 +241,7 @@ CONFIGURATION = DeclaredTable(
             None,
         ),
         Key("sign", forms.TEXT, "The file of the private key that signs the release; not signed if left out.", None),
-        _FACTS,
         _PUBLICATION,
-        _OPTIONS,
         _ENTITIES,
         _TUPLES,
         _GROUPS,

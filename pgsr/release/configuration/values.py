@@ -1,19 +1,16 @@
 """The values of a file as fields of a configuration: checked, completed, and made terms, tables and places."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from pgsr.release.configuration.schema import BY_ROOT, CONFIGURATION
+from pgsr.release.configuration.schema import CONFIGURATION
 from pgsr.release.publishing.configuration.declared import DeclaredTable, complete, require
 from pgsr.release.publishing.configuration.sources import read_source
-from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import FitOptions, Terms
-from pgsr.release.stated.thresholds import FACTOR_BY_ROOT
+from pgsr.release.stated.terms import Terms
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")
@@ -38,44 +35,24 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     )
     written = {"output": output, "ledger": ledger, "log": folder / (told["log"] or f"{output.name}-private.log")}
     return {
-        "terms": _terms(told, values.get("options", {})),
+        "terms": _terms(told),
         **written,
         "sign": sign,
         **_tables(values, folder),
     }
 
 
-def _terms(told: Mapping[str, Any], options: Mapping[str, Any]) -> Terms:
-    kind = Kind(told["mechanism"])
-    for name in options:
-        if name not in kind.options:
-            known = " and ".join(kind.options) or "none at all"
-            raise ConfigError(f"the mechanism {kind} has no option {name!r}; it has {known}: leave out the others")
-    named = ("shares", "totals", "totals_share", "level_names", "view", "intervals", "rho", "laws", "unit", "relation")
-    by_root = told["threshold"] == BY_ROOT
+def _terms(told: Mapping[str, Any]) -> Terms:
+    named = ("shares", "totals", "level_names", "intervals", "rho", "unit", "relation", "threshold", "min_size")
     return Terms(
         told["data_set"],
         told["max_size"],
         told["epsilon"],
-        kind,
-        options=FitOptions(**options),
-        **{name: told[name] for name in (*named, "ranks", "min_size")},
-        threshold=None if by_root else told["threshold"],
-        by_root=FACTOR_BY_ROOT if by_root else None,
+        Kind(told["mechanism"]),
+        **{name: told[name] for name in named},
         delta=None if Fraction(told["delta"]) == 0 else told["delta"],
-        facts=_facts(told["facts"]),
         publication=Publication(**told["publication"]) if told["publication"] else USUAL,
     )
-
-
-def _facts(tables: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
-    found = []
-    for number, fields in enumerate(tables, 1):
-        try:
-            found.append(Fact.of(fields))
-        except ConfigError as error:
-            raise ConfigError(f"[[facts]] number {number}: {error}") from None
-    return tuple(found)
 
 
 def _tables(values: Mapping[str, Any], folder: Path) -> dict[str, Any]:

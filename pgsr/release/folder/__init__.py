@@ -4,11 +4,11 @@
 |---------------------------|----------------------------------------------------------------------------------------|
 | `artefact`                | the names of the files                                                                 |
 | `columns`                 | every column of every table in words; the three files that describe tables use it      |
-| `released_tables`         | counts.parquet, counts.csv, measurement.parquet, regions.csv and counts_wide_*.csv     |
+| `released_tables`         | counts.parquet, counts.csv, measurement.parquet and regions.csv                        |
 | `manifest`                | manifest.json: budget, noise, method, certificate and digests                          |
 | `words`                   | what the fields of a manifest mean, in sentences                                       |
 | `readme`                  | README.txt, from the manifest                                                          |
-| `summary`, `region_views` | summary.html, from the manifest and the counts: the page, and the regions on it        |
+| `summary`                 | summary.html, from the manifest and the counts                                         |
 | `datapackage`             | datapackage.json: the tables described for programs                                    |
 
 Everything here is a function of public values: the terms, the noisy values and what was computed from them. So

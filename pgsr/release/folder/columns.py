@@ -1,29 +1,18 @@
 """The columns of every table of a release, in words. README.txt, datapackage.json and Parquet files use them."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.release.folder.artefact import WIDE
-from pgsr.release.stated.kinds import Construction, MeasuredView
+from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.terms import Terms
 
-MOST_SIZES, MOST_CELLS = 1_000, 10_000_000
-"""The largest size of a level, and the number of its cells, up to which it has a file of counts in wide form."""
-
-HELD = {
-    Construction.POSTERIOR: (
-        "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy "
-        "values (normal approximation)."
-    ),
-    Construction.BAND: (
-        "All intervals of this table together hold it with this chance or more, whatever the data are (band of the "
-        "noise), so they are wide, and one need not hold the released estimate."
-    ),
-}
-"""How often published intervals hold the truth, by how they are made."""
+HELD = (
+    "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy values "
+    "(normal approximation)."
+)
+"""How often published intervals hold the truth."""
 
 
 @dataclass(frozen=True)
@@ -49,44 +38,18 @@ class Columns:
 
     Attributes:
         counts: of counts.parquet and counts.csv.
-        wide: of the tables of counts in wide form, by the names of their files.
         regions: of regions.csv.
         measurement: of measurement.parquet.
     """
 
     counts: list[Column]
-    wide: dict[str, list[Column]]
     regions: list[Column]
     measurement: list[Column]
 
     @classmethod
     def of(cls, plan: Plan) -> "Columns":
         """Describe the tables of a release under this plan."""
-        wide = {name: _wide_columns(plan, level) for name, level in wide_files(plan).items()}
-        return cls(_counts_columns(plan), wide, _regions_columns(plan), _measurement_columns(plan))
-
-
-def wide_files(plan: Plan) -> dict[str, int]:
-    """Name the files of counts in wide form, each with its level. Public numbers alone decide which levels have one.
-
-    Example:
-        >>> from pgsr.release.stated.terms import Terms
-        >>> wide_files(Plan.of(Terms("demo", 5, "1", "m_h", level_names=("nation", "Census tract")), [1, 50]))
-        {'counts_wide_0_nation.csv': 0, 'counts_wide_1_census_tract.csv': 1}
-        >>> wide_files(Plan.of(Terms("demo", {"nation": 5_000, "state": 5}, "1", "m_h"), [1, 50]))
-        {'counts_wide_1_state.csv': 1}
-    """
-    return {
-        _file_of(place, level.name): place
-        for place, level in enumerate(plan.levels)
-        if level.max_size <= MOST_SIZES and level.regions * (level.max_size + 1) <= MOST_CELLS
-    }
-
-
-def _file_of(level: int, name: str) -> str:
-    """Name the file of a level by plain letters of the level's name, which may be any public text."""
-    plain = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")[:40]
-    return WIDE.format(f"{level}_{plain}" if plain and plain != f"level_{level}" else str(level))
+        return cls(_counts_columns(plan), _regions_columns(plan), _measurement_columns(plan))
 
 
 def _counts_columns(plan: Plan) -> list[Column]:
@@ -111,28 +74,15 @@ def _counts_columns(plan: Plan) -> list[Column]:
     else:
         number += f"Rows that would hold {zero} are left out, but for size 0 of every region and {first}."
     columns = [*_region_columns(groups, plan.names), *counts, Column("n_groups", "integer", number)]
-    if terms.intervals is None or terms.construction is None:
+    if terms.intervals is None:
         return columns
     lower = (
         f"Lower end of a {percent(terms.intervals)} interval for the true number of {groups} of this size in this "
-        f"region, which belongs to it. {HELD[terms.construction]} Ends do not add up over "
+        f"region, which belongs to it. {HELD} Ends do not add up over "
         "regions or sizes."
     )
     upper = f"Upper end of this {percent(terms.intervals)} interval, which belongs to it."
     return [*columns, Column("lower", "integer", lower), Column("upper", "integer", upper)]
-
-
-def _wide_columns(plan: Plan, level: int) -> list[Column]:
-    """The columns of the table of counts in wide form of one level: region, names down to this level, sizes."""
-    words, largest = plan.terms.publication, plan.levels[level].max_size
-    region, *_ = _region_columns(words.group_name, plan.names)
-    number = f"Released estimate of the number of {words.group_name} with {{}} {words.entity_name} in this region."
-    return [
-        region,
-        *_name_columns(plan.names[: level + 1]),
-        *(Column(f"size_{size}", "integer", number.format(size)) for size in range(largest)),
-        Column(f"size_{largest}_or_more", "integer", number.format(f"{largest} or more")),
-    ]
 
 
 def _measurement_columns(plan: Plan) -> list[Column]:
@@ -160,7 +110,6 @@ def _measurement_columns(plan: Plan) -> list[Column]:
 def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
     """Describe the columns of split views: a row has a size and a cumulative count, or a rank and what lies beyond."""
     groups, members = terms.publication.group_name, terms.publication.entity_name
-    few = "all" if terms.ranks is None else f"the {terms.ranks:,} largest"
     last = f"the size {terms.largest} if it is not below the threshold"
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
@@ -174,7 +123,7 @@ def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
         Column(
             "rank",
             "integer",
-            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of {few} {groups}. {rank}",
+            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of all {groups}. {rank}",
             False,
         ),
         replace(

@@ -1,17 +1,9 @@
 """The intervals of released counts, the columns `lower` and `upper`: post-processing of the noisy values alone.
 
-Of `posterior` they are those of `Result.intervals`: each by itself aims to hold the true count with the chance
-`Terms.intervals`. Of all other mechanisms they are the band
-(`pgsr.intervals.band`), in which all counts lie at once with this chance or more, whatever the data are. Both follow
-from what is published, so they cost no privacy, and everybody computes them again.
+They are those of `Result.intervals` of a posterior: each by itself aims to hold the true count with the chance
+`Terms.intervals`. They follow from what is published, so they cost no privacy, and everybody computes them again.
 
-**A band that holds no counts.** Noise that leaves its quantiles may leave a band without any counts, and a release that
-was paid for must not fail by that. Then the chance that is left, 1 - probability, is divided by ten until counts fit.
-The truth was not in the band without counts, so this only adds to the chance that it lies in the published one.
-
-**Facts.** What is known beforehand (`Terms.facts`) bounds counts with certainty, so ends are brought within it.
-
-**Rounding.** Bands are computed in integers, and a replay has to give the same ones. The real answer of a posterior and
+**Rounding.** The real answer of a posterior and
 its standard deviations are computed in floating point, and ends rounded to integers: centre -+ z sd. On another machine
 the last digits of sd may differ, and the centre, a difference of two multiples of 1/1024, by a few of these where a
 value lies next to the border between two. Where an end lies between that of the posterior and that of the noise alone,
@@ -34,23 +26,14 @@ from pgsr.algorithms.tree_rounding.rounding import GRID
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.estimators.posterior.uncertainty import Uncertainty
-from pgsr.intervals import Band, band
-from pgsr.intervals.band import EmptyBandError
 from pgsr.methods.method import Result
-from pgsr.noise.measurement import Measurement
 from pgsr.release.folder.released_tables import Ends, dense
-from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.kinds import Construction
-from pgsr.release.stated.plan import Plan
 
 SD_ERROR = 1e-6
 """The relative and absolute error of a standard deviation in floating point that a replay allows."""
 
 ERROR_OF_PART = 10 * SD_ERROR
 """The error of the part that the noise alone has in an end (`Reach.moved`): five times that of a ratio of two sd."""
-
-LEAST_CHANCE = Fraction(1, 10**12)
-"""The smallest chance that a band fails; noise that leaves this band, too, has another law."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +42,7 @@ class CountIntervals:
 
     Attributes:
         ends: what a release publishes.
-        widest, narrowest: ends that floating point on another machine may give; equal to `ends` for a band.
+        widest, narrowest: ends that floating point on another machine may give.
     """
 
     ends: Ends
@@ -67,41 +50,34 @@ class CountIntervals:
     narrowest: Ends
 
     @classmethod
-    def of(cls, plan: Plan, measurement: Measurement, result: Result, released: Estimate) -> "CountIntervals":
+    def of(cls, probability: Fraction, result: Result, released: Estimate) -> "CountIntervals":
         """Compute the intervals of released counts.
 
         Args:
-            plan: of the release, with a probability of `intervals`.
-            measurement: the noisy values.
+            probability: of every interval, `Terms.intervals`.
             result: of the replayed post-processing, which holds the uncertainty of a posterior.
             released: the released counts, which may differ from the result by a few roundings.
 
         Raises:
-            ReleaseError: no counts lie within noise of the stated scales around the noisy values.
             NoEstimateError: the post-processing was not finished, and why.
             MemoryNeededError: the intervals do not fit.
 
         Shown by `tests/test_release_count_intervals.py`.
         """
-        terms = plan.terms
-        assert terms.intervals is not None, "a release without intervals"
-        if terms.construction is Construction.BAND:
-            ends = _narrowed(plan, measurement, *_band(measurement, terms.intervals).bounds.counts)
-            return cls(ends, ends, ends)
         _ = result.estimate  # raises where the post-processing was not finished
-        about, probability = result.uncertainty, float(terms.intervals)
+        about, level = result.uncertainty, float(probability)
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
         exact = about.counts.sd.astype(float)
-        part = ERROR_OF_PART * about.counts.moved / _quantile(probability)
-        error = SD_ERROR * (1 + exact) + _error_of_centre(probability) + part
+        part = ERROR_OF_PART * about.counts.moved / _quantile(level)
+        error = SD_ERROR * (1 + exact) + _error_of_centre(level) + part
         wide, narrow = exact + error, exact - error
         table, possible = (
             Estimate(released.hierarchy, View.COUNTS, dense(released)),
             (exact, wide, np.maximum(narrow, 0)),
         )
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
-        found = [other.intervals(table, probability, View.COUNTS) for other in others]
-        return cls(*(_narrowed(plan, measurement, each.lower, each.upper) for each in found))
+        found = [other.intervals(table, level, View.COUNTS) for other in others]
+        return cls(*(Ends.of(each.lower, each.upper) for each in found))
 
     def refuted(self, published: Ends, cells: np.ndarray) -> np.ndarray:
         """Tell of which of these cells no replay gives the published ends; shape of `cells`, bool."""
@@ -116,15 +92,6 @@ class CountIntervals:
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
 
 
-def _narrowed(plan: Plan, measurement: Measurement, lower: np.ndarray, upper: np.ndarray) -> Ends:
-    """Bring ends within what public facts say; a fixed count has both its ends there."""
-    ends = Ends.of(lower, upper)
-    if not plan.terms.facts:
-        return ends
-    least, most = (side.ravel() for side in plan.fact_bounds(measurement.hierarchy))
-    return Ends(np.clip(ends.lower, least, most), np.clip(ends.upper, least, most))
-
-
 def _error_of_centre(probability: float) -> float:
     """The error of a centre, as one of a standard deviation that moves an end as far."""
     return 2 / GRID / _quantile(probability)
@@ -133,17 +100,3 @@ def _error_of_centre(probability: float) -> float:
 def _quantile(probability: float) -> float:
     """The number of standard deviations on each side of an interval."""
     return float(ndtri((1 + probability) / 2))
-
-
-def _band(measurement: Measurement, probability: Fraction) -> Band:
-    """The band at this probability, or at the first one nearer to 1 at which counts lie within it."""
-    fails = 1 - probability
-    while fails >= LEAST_CHANCE:
-        try:
-            return band(measurement, 1 - fails)
-        except EmptyBandError:
-            fails /= 10
-    raise ReleaseError(
-        "no counts lie within noise of the stated scales around the noisy values, so there are no intervals; true "
-        "values look so less than once in 10^11 releases"
-    )

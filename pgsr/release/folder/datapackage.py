@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.release.folder import artefact
-from pgsr.release.folder.columns import Column, Columns, wide_files
+from pgsr.release.folder.columns import Column, Columns
 from pgsr.release.folder.manifest import plan_of
 from pgsr.release.folder.words import title
 from pgsr.release.publishing import digests
@@ -35,10 +35,6 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
         "resources": [
             _resource(folder, artefact.COUNTS_CSV, "released counts", columns.counts, ["region_id", "group_size"]),
             _resource(folder, artefact.COUNTS, "released counts", columns.counts, ["region_id", "group_size"]),
-            *(
-                _resource(folder, name, f"released counts, {plan.names[level]}", columns.wide[name], ["region_id"])
-                for name, level in wide_files(plan).items()
-            ),
             _resource(folder, artefact.REGIONS, "regions", columns.regions, ["region_id"]),
             _resource(
                 folder,

@@ -18,11 +18,11 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.publishing.strict_fields import require_fields, require_versions
-from pgsr.release.stated.facts import Fact
 from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import LevelPlan, Plan
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import FitOptions, Terms
+from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.thresholds import BY_ROOT
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -32,7 +32,7 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "facts", "intervals", "noise" and "by_root", where there are some
+FIELDS = (  # and "min_size", "intervals" and "noise", where there are some
     *(
         "format",
         "data_set",
@@ -45,7 +45,7 @@ FIELDS = (  # and "min_size", "facts", "intervals", "noise" and "by_root", where
         "totals",
         "max_size",
     ),
-    *("max_quantity", "invariants", "mechanism", "method", "options", "status", "certificate", "distance"),
+    *("max_quantity", "invariants", "mechanism", "method", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
 )
 
@@ -84,7 +84,7 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
             "regions": level.regions,
             **({} if terms.max_sizes is None else {"max_size": level.max_size}),
             "view": str(terms.view),
-            **({} if level.threshold is None else _threshold_fields(level, terms.ranks)),
+            **({} if level.threshold is None else {"threshold": _threshold(level)}),
             "share": str(level.share),
             **_noise(terms, level.noise, level.sensitivity),
         }
@@ -101,7 +101,7 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
-        "publication": terms.publication.fields | {"zeros": plan.zeros},
+        "publication": terms.publication.fields,
         "privacy_claim": claim(terms, secure),
         "epsilon": "none" if terms.epsilon is None else str(terms.epsilon),
         "delta": "0" if terms.delta is None else str(terms.delta),
@@ -110,38 +110,27 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         "totals": totals,
         "max_size": terms.largest,
         **({"min_size": terms.min_size} if terms.min_size else {}),
-        **({"facts": [fact.fields for fact in terms.facts]} if terms.facts else {}),
         "max_quantity": terms.max_quantity,
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
         "method": repr(plan.mechanism.post),
-        "options": {
-            name: plain(getattr(terms.options, name)) for name, plain in _OPTIONS.items() if name in terms.kind.options
-        },
         **intervals,
         **({} if terms.plain else {"noise": _noise_fields(terms)}),
-        **({} if terms.by_root is None else {"by_root": {"factor": str(terms.by_root)}}),
     }
 
 
-_OPTIONS = {"merge": str, "norm": int}
-"""The options of mechanisms, each with the kind in which a manifest states it."""
-
-
-def _threshold_fields(level: LevelPlan, ranks: int | None) -> dict[str, Any]:
+def _threshold(level: LevelPlan) -> int | list[int] | None:
     """Say where a level's views are split: one size, or one for each of its regions in their order."""
-    at = list(level.threshold) if isinstance(level.threshold, tuple) else level.threshold
-    return {"threshold": at, "ranks": "all" if ranks is None else ranks}
+    return list(level.threshold) if isinstance(level.threshold, tuple) else level.threshold
 
 
 def _intervals_fields(terms: Terms) -> dict[str, str]:
-    return {"level": str(terms.intervals), "construction": str(terms.construction)}
+    return {"level": str(terms.intervals)}
 
 
 def _noise_fields(terms: Terms) -> dict[str, str]:
     return {
         "budget": terms.total.spelled,
-        "laws": str(terms.laws),
         "unit": str(terms.unit),
         "relation": str(terms.relation),
     }
@@ -180,8 +169,7 @@ def invariants(terms: Terms) -> list[str]:
         Totals.NOISY: [],
     }
     least = [f"that no group has fewer members than {terms.min_size:,}"] if terms.min_size else []
-    facts = [f"known beforehand, {fact}" for fact in terms.facts]
-    return ["the regions", *known[terms.totals], *least, *facts]
+    return ["the regions", *known[terms.totals], *least]
 
 
 def answer_fields(
@@ -225,11 +213,11 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    optional = ("min_size", "facts", "intervals", "noise", "by_root")
+    optional = ("min_size", "intervals", "noise")
     more = tuple(name for name in optional if isinstance(found, dict) and name in found)
     require_fields(found, (*FIELDS, *more), "the manifest")
-    tables = tuple(name for name in more if name in ("intervals", "noise", "by_root"))
-    parts = ("publication", "totals", "options", "certificate", "distance", "measurement", "versions", "files", *tables)
+    tables = tuple(name for name in more if name in ("intervals", "noise"))
+    parts = ("publication", "totals", "certificate", "distance", "measurement", "versions", "files", *tables)
     for name in parts:
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
@@ -243,11 +231,9 @@ def read(text: str) -> dict[str, Any]:
     require_fields(found["totals"], ("public", "share", *of_totals), "totals")
     require_fields(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
     if "intervals" in more:
-        require_fields(found["intervals"], ("level", "construction"), "intervals")
+        require_fields(found["intervals"], ("level",), "intervals")
     if "noise" in more:
-        require_fields(found["noise"], ("budget", "laws", "unit", "relation"), "noise")
-    if "by_root" in more:
-        require_fields(found["by_root"], ("factor",), "by_root")
+        require_fields(found["noise"], ("budget", "unit", "relation"), "noise")
     require_versions(found["versions"], PACKAGES, "the manifest")
     if written(found) != text:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
@@ -262,12 +248,11 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
     """
     try:
         kind = Kind(manifest["mechanism"])
-        options, stated = manifest["options"], manifest.get("noise", {})
+        stated = manifest.get("noise", {})
         total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
-        require_fields(options, kind.options, "options")
         by_level = "max_size" in manifest["levels"][0]
         sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else ()
-        split, by_region = _thresholds(manifest)
+        threshold, by_region = _thresholds(manifest)
         terms = Terms(
             _kind(manifest, "data_set", str),
             sizes or _kind(manifest, "max_size", int),
@@ -275,19 +260,17 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
             kind,
             tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"]),
             Totals(manifest["totals"]["public"]),
-            exact(_kind(manifest["totals"], "share", str), "the share of the totals", zero=True),
             _kind(manifest, "max_quantity", int),
-            FitOptions(**options),
-            tuple(_kind(level, "name", str) for level in manifest["levels"]),
-            MeasuredView(_kind(manifest["levels"][0], "view", str)),
-            exact(_kind(manifest["intervals"], "level", str), "intervals") if "intervals" in manifest else None,
-            total.parts[1] or None,
-            total.parts[2] or None,
+            level_names=tuple(_kind(level, "name", str) for level in manifest["levels"]),
+            intervals=exact(_kind(manifest["intervals"], "level", str), "intervals")
+            if "intervals" in manifest
+            else None,
+            delta=total.parts[1] or None,
+            rho=total.parts[2] or None,
             min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
-            facts=tuple(map(_fact, _kind(manifest, "facts", list))) if "facts" in manifest else (),
             publication=_publication(manifest["publication"]),
-            **split,
-            **({name: _kind(stated, name, str) for name in ("laws", "unit", "relation")} if stated else {}),
+            threshold=threshold,
+            **({name: _kind(stated, name, str) for name in ("unit", "relation")} if stated else {}),
         )
         plan = Plan.of(terms, [_kind(level, "regions", int) for level in manifest["levels"]], by_region)
     except (PgsrError, ValueError) as error:
@@ -300,33 +283,25 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
     return plan, manifest["privacy_claim"] == secure
 
 
-def _thresholds(manifest: dict[str, Any]) -> tuple[dict[str, Any], tuple[int, ...] | None]:
-    """Read where views are split, as terms, and of every region where that follows from the noisy root."""
+def _thresholds(manifest: dict[str, Any]) -> tuple[int | str | None, tuple[int, ...] | None]:
+    """Read where views are split, as a term, and of every region where that follows from the noisy root."""
     levels = manifest["levels"]
     if levels[0]["view"] != str(MeasuredView.SPLIT):
-        return {}, None
+        return None, None
     if any("threshold" not in level for level in levels):
         raise ManifestError("some levels of the manifest have split views, and others none")
-    sizes, ranks = [level["threshold"] for level in levels], levels[0]["ranks"]
-    by_region = all(isinstance(size, list) for size in sizes)
-    if by_region and list(map(len, sizes)) != [level["regions"] for level in levels]:
+    sizes = [level["threshold"] for level in levels]
+    if not any(isinstance(size, list) for size in sizes):
+        if len(set(sizes)) > 1:
+            raise ManifestError("threshold of the manifest's levels is not one size")
+        return _kind(levels[0], "threshold", int), None
+    if [len(size) if isinstance(size, list) else None for size in sizes] != [level["regions"] for level in levels]:
         raise ManifestError("threshold of the manifest's levels is not one size per region")
-    source = {"by_root": _kind(manifest["by_root"], "factor", str)} if "by_root" in manifest else {}
-    if by_region and not source:
-        raise ManifestError(
-            "every region has a threshold of its own, and the manifest does not say from what they follow, which is "
-            "the noisy root"
-        )
-    if source and not by_region:
-        raise ManifestError("thresholds of the manifest follow from the noisy root, and are not one size per region")
-    split = source or {"threshold": tuple(sizes)}
-    found = tuple(size for level in sizes for size in level) if by_region else None
-    return split | {"ranks": None if ranks == "all" else ranks}, found
+    return BY_ROOT, tuple(size for level in sizes for size in level)
 
 
 def _publication(fields: dict[str, Any]) -> Publication:
     require_fields(fields, tuple(USUAL.fields), "publication")
-    _kind(fields, "zeros", bool)  # which a release has decided
     return Publication(**fields)
 
 
@@ -351,19 +326,10 @@ _NEIGHBOURS = {
 
 def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
     view = level.get("view") if isinstance(level, dict) else None
-    few = ("threshold", "ranks") if view == str(MeasuredView.SPLIT) else ()
+    few = ("threshold",) if view == str(MeasuredView.SPLIT) else ()
     size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
     noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
     return ("level", "name", "regions", *size, "view", *few, "share", *noise)
-
-
-def _fact(fields: object) -> Fact:
-    if not isinstance(fields, dict):
-        raise ManifestError("a fact of the manifest is no table")
-    fact = Fact.of(fields)
-    if fact.fields != fields:
-        raise ManifestError(f"the fact {fact} is not written as a release writes it")
-    return fact
 
 
 def _kind(table: dict[str, Any], name: str, kind: type) -> Any:

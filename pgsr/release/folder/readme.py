@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from pgsr.release.folder import artefact, words
-from pgsr.release.folder.columns import MOST_CELLS, MOST_SIZES, Column, Columns, wide_files
+from pgsr.release.folder.columns import Column, Columns
 from pgsr.release.folder.manifest import plan_of
 from pgsr.release.publishing import digests
 
@@ -18,7 +18,6 @@ def readme(manifest: dict[str, Any]) -> str:
         (artefact.REGIONS, "the regions", columns.regions),
         (artefact.MEASUREMENT, "the noisy values that the counts were computed from", columns.measurement),
     )
-    options = ", ".join(f"{name} = {value}" for name, value in manifest["options"].items()) or "none"
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
     parts = [words.title(manifest)]
     if words.is_rehearsed(manifest):
@@ -32,8 +31,7 @@ def readme(manifest: dict[str, Any]) -> str:
             "Keep the rows with is_leaf = true, or those of one level, by level_name. In pandas:"
         )
         + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
-        f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()\n\n"
-        + _filled(_wide(wide_files(plan), plan.names, groups)),
+        f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()",
         "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
@@ -43,7 +41,7 @@ def readme(manifest: dict[str, Any]) -> str:
         "HOW IT WAS MADE\n"
         + _filled(
             f"Mechanism {manifest['mechanism']}: {words.mechanism_phrase(manifest)}. Computed by "
-            f"{manifest['method']} (options: {options}) from the noisy values in {artefact.MEASUREMENT} and public "
+            f"{manifest['method']} from the noisy values in {artefact.MEASUREMENT} and public "
             f"facts alone. Status {manifest['status']}: {words.status_sentence(manifest['status'])}"
         )
         + "\n"
@@ -72,22 +70,6 @@ def readme(manifest: dict[str, Any]) -> str:
 
 def _size_column(manifest: dict[str, Any]) -> str:
     return "size_class" if "max_size" in manifest["levels"][0] else "group_size"
-
-
-def _wide(files: dict[str, int], names: tuple[str, ...], groups: str) -> str:
-    """Say which levels have a table in wide form, and why others have none."""
-    without = [name for level, name in enumerate(names) if level not in files.values()]
-    limits = f"its sizes go beyond {MOST_SIZES:,} or its regions x sizes are more than {MOST_CELLS:,}"
-    said = [f"Level {name} has no such file: {limits}." for name in without]
-    if files:
-        form = (
-            f"{', '.join(files)}: the same estimates as a spreadsheet per level, a row per region and a column per "
-            "size: size_0, size_1, ..., the last one ending in _or_more. Each file counts all "
-            f"{groups} once (a branch that ends above the level has its row there, too), so its "
-            "columns may be added up."
-        )
-        said = [form, *said]
-    return " ".join(said)
 
 
 def _what(manifest: dict[str, Any]) -> str:

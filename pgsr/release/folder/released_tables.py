@@ -1,6 +1,5 @@
 """Write the tables of a release in one canonical form, and read them back strictly."""
 
-import codecs
 import csv
 import io
 from collections.abc import Iterator, Mapping
@@ -24,7 +23,7 @@ from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions, view_of
 from pgsr.release.folder.artefact import REGIONS
-from pgsr.release.folder.columns import Column, Columns, wide_files
+from pgsr.release.folder.columns import Column, Columns
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.parquet_pages import without_numbers
 from pgsr.release.stated.excess import counts_by_size, with_sizes_below
@@ -75,10 +74,10 @@ def counts_table(
     return table.cast(_schema(columns.counts, facts))
 
 
-def write_counts(path: Path, table: pa.Table, bom: bool = False) -> None:
+def write_counts(path: Path, table: pa.Table) -> None:
     """Write the table of `counts_table` as Parquet, or as CSV where the file's name ends so; see `csv_bytes`."""
     if path.suffix == ".csv":
-        path.write_bytes(csv_bytes(table, bom))
+        path.write_bytes(csv_bytes(table))
     else:
         pq.write_table(table, path, compression="zstd")
 
@@ -146,30 +145,11 @@ def read_ends(path: Path, tree: Hierarchy, plan: Plan) -> Ends:
     return Ends(lower, upper)
 
 
-def csv_bytes(table: pa.Table, bom: bool = False) -> bytes:
-    """Write a table as CSV in UTF-8, in the only form that a release has, with or without a byte order mark."""
-    text = io.BytesIO(codecs.BOM_UTF8 if bom else b"")
-    text.seek(0, io.SEEK_END)
+def csv_bytes(table: pa.Table) -> bytes:
+    """Write a table as CSV in UTF-8, in the only form that a release has."""
+    text = io.BytesIO()
     pa_csv.write_csv(table, text)
     return text.getvalue()
-
-
-def wide_tables(counts: Estimate, plan: Plan, columns: Columns) -> dict[str, bytes]:
-    """Write counts by excess in wide form, as bytes by the names of files, a row per region and a column per size.
-
-    In every file every group stands once, so that its columns may be added up: a branch that ends above a level has its
-    row there, too.
-    """
-    described, files = region_columns(counts.hierarchy, plan.names), {}
-    for file, level in wide_files(plan).items():
-        here = counts.hierarchy.level(level)
-        values = with_sizes_below(counts.rows(here.start, here.stop), plan.terms.min_size)
-        places = ("region_id", *plan.names[: level + 1])
-        cut = (described[name].slice(here.start, here.stop - here.start) for name in places)
-        names = [column.name for column in columns.wide[file]]
-        table = pa.table([*cut, *np.ascontiguousarray(values.T)], names=names)
-        files[file] = csv_bytes(table, plan.terms.publication.bom)
-    return files
 
 
 def write_measurement(
@@ -225,7 +205,6 @@ def read_measurement(
 def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns) -> str:
     """Write the text of regions.csv: the regions, parents first, with numbers of groups where these are public."""
     text = io.StringIO()
-    text.write("\ufeff" if plan.terms.publication.bom else "")
     lines = csv.writer(text, lineterminator="\n")
     names = plan.names
     lines.writerow([column.name for column in columns.regions])
@@ -379,8 +358,7 @@ class _Rows:
         if not self.ragged:
             return [*places, pa.array(cell + least), pa.array(values)]
         is_rank = cell >= self.sizes[row]
-        first = self._totals[row] - self.ranks[row]
-        cell = np.where(is_rank, cell - self.sizes[row] + first, cell + least)
+        cell = np.where(is_rank, cell - self.sizes[row], cell + least)
         return [*places, *(pa.array(c, mask=empty) for empty in (is_rank, ~is_rank) for c in (cell, values))]
 
     def _cells(self, regions: np.ndarray, part: slice) -> tuple[np.ndarray, np.ndarray]:

@@ -12,10 +12,13 @@ from pgsr.errors import CountError
 from pgsr.privacy.budget import exact
 from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import percent
-from pgsr.release.folder.region_views import RegionView, large_size, level_tables, region_views
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.publishing.charts import bars, rows
+from pgsr.release.stated.excess import with_sizes_below
 from pgsr.release.stated.least_error import LEAST_EPSILON, least_error_sentence, least_errors
+
+MOST_BARS = 60
+"""The largest number of bars of sizes; more sizes than that are put together in ranges."""
 
 MOST_NAMES = 60
 """The largest number of regions in a chart by region."""
@@ -31,22 +34,8 @@ td.n, th.n { text-align: right; } td.n { white-space: nowrap; }
 .tall { max-height: 30rem; overflow: auto; } .tall th { position: sticky; top: 0; background: white; }
 .warning { background: #d55e00; color: white; padding: .6rem 1rem; font-weight: bold; position: sticky; top: 0;
   z-index: 1; }
-summary { font-weight: bold; } select { font: inherit; max-width: 100%; }
 code { background: #f2f2f2; padding: 0 .2rem; }
 """
-
-_SCRIPT = """
-(function () {
-  var menu = document.getElementById("region"), parts = document.querySelectorAll("details.region");
-  function show() {
-    parts.forEach(function (part, place) { part.hidden = !(part.open = place === menu.selectedIndex); });
-  }
-  menu.parentNode.hidden = false;
-  menu.addEventListener("change", show);
-  show();
-})();
-"""
-"""Without it the regions are a list to be unfolded; with it a menu shows one of them."""
 
 
 def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None = None) -> str:
@@ -66,6 +55,8 @@ class _Page:
 
     Attributes:
         groups, members: the publisher's words, not escaped.
+        tables: the counts of every level by size, shape (regions of the level, K + 1).
+        ends: the lower and the upper ends of the root's intervals; None where there are none.
     """
 
     def __init__(self, manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None) -> None:
@@ -73,8 +64,11 @@ class _Page:
         self.names = [level["name"] for level in manifest["levels"]]
         self.groups, self.members = (manifest["publication"][name] for name in ("group_name", "entity_name"))
         least = manifest.get("min_size", 0)
-        self.tables = level_tables(tree, counts, least)
-        self.views = region_views(tree, counts, ends, least)
+        levels = map(tree.level, range(tree.n_levels))
+        self.tables = [with_sizes_below(counts.rows(here.start, here.stop), least) for here in levels]
+        root = slice(0, self.tables[0].size - least)
+        sides = () if ends is None else (ends.lower[root], ends.upper[root])
+        self.ends = tuple(with_sizes_below(side, least).tolist() for side in sides) or None
         self.n_regions = len(tree.listed)
 
     def parts(self) -> Iterator[str]:
@@ -91,7 +85,6 @@ class _Page:
         )
         yield from _paragraphs(words.publisher_sentences(self.manifest))
         yield from self._sizes()
-        yield from self._regions()
         if self.tree.n_levels > 1:
             yield from self._charts_by_region()
         yield from self._privacy()
@@ -99,72 +92,33 @@ class _Page:
         yield "</body>\n</html>"
 
     def _sizes(self) -> Iterator[str]:
-        """A chart and a table of every region that is shown, with the menu."""
-        yield f"<h2>{escape(_headed(self.groups))} by size</h2>"
+        """A chart and a table of the root."""
+        labels, heights = size_bins(self.tables[0][0])
+        ends = self.ends if len(labels) == self.tables[0].shape[1] else None
+        heads, columns = [self.groups], [heights]
+        if ends is not None:
+            heads, columns = [*heads, "lower", "upper"], [*columns, *ends]
+        yield f"<h2>{escape(_headed(self.groups))} of {escape(self.tree.name(0))} by size</h2>"
         yield f"<p>{escape(self._caption())}</p>"
-        options = "".join(f"<option>{escape(self._title(view))}</option>" for view in self.views)
-        yield f'<p hidden><label for="region">Region</label> <select id="region">{options}</select></p>'
-        for place, view in enumerate(self.views):
-            unfolded = " open" if place == 0 else ""
-            yield f'<details class="region"{unfolded}><summary>{escape(self._title(view))}</summary>'
-            chart = bars(*view.bins, f"size ({self.members})", self.groups, view.ends)
-            yield f'<div class="wide">\n{chart}\n</div>'
-            yield from self._table_of(view)
-            yield "</details>"
-        yield f"<script>{_SCRIPT}</script>"
+        yield f'<div class="wide">\n{bars(labels, heights, f"size ({self.members})", self.groups, ends)}\n</div>'
+        yield '<div class="wide tall"><table><tr><th>size</th>' + _heads(heads) + "</tr>"
+        for label, *values in zip(labels, *columns, strict=True):
+            cells = "".join(f'<td class="n">{value:,}</td>' for value in values)
+            yield f"<tr><td>{label}</td>{cells}</tr>"
+        yield "</table></div>"
 
     def _caption(self) -> str:
         said = f"Bars are estimates of the number of {self.groups} of each size; K+ stands for size K and larger."
         if "intervals" in self.manifest:
             level = percent(exact(self.manifest["intervals"]["level"]))
             said += f" Lines are {level} intervals; there are none where a bar is a range of sizes."
-        if len(self.views) < self.n_regions:
-            said += (
-                f" Of the {self.n_regions:,} regions {len(self.views)} are shown here, level by level from the top, "
-                f"the largest of a level first; all are in {artefact.COUNTS_CSV}."
-            )
-        return said
-
-    def _title(self, view: RegionView) -> str:
-        return f"{view.name} ({self.names[view.level]})"
-
-    def _table_of(self, view: RegionView) -> Iterator[str]:
-        heads, columns = [self.groups], [view.bins[1]]
-        if view.ends is not None:
-            heads, columns = [*heads, "lower", "upper"], [*columns, *view.ends]
-        yield '<div class="wide tall"><table><tr><th>size</th>' + _heads(heads) + "</tr>"
-        for label, *values in zip(view.bins[0], *columns, strict=True):
-            cells = "".join(f'<td class="n">{value:,}</td>' for value in values)
-            yield f"<tr><td>{label}</td>{cells}</tr>"
-        yield "</table></div>"
-
-    def _regions(self) -> Iterator[str]:
-        """The numbers, mean sizes and shares of large groups of the regions that are shown."""
-        most = min(table.shape[1] - 1 for table in self.tables)
-        large = large_size(self.tables[0][0], most)
-        yield f"<h2>Mean size, and large {escape(self.groups)}</h2>"
-        yield (
-            f"<p>{escape(self._mean_said())} Called large are those of size {large:,} and more.</p>"
-            '<div class="wide tall"><table><tr><th>region</th><th>level</th>'
-            + _heads([self.groups, f"mean number of {self.members}", f"share of size {large:,} and more"])
-            + "</tr>"
-        )
-        for view in self.views:
-            share = view.share_from(large)
-            yield (
-                f'<tr><td>{escape(view.name)}</td><td>{escape(self.names[view.level])}</td><td class="n">'
-                f'{view.n_groups:,}</td><td class="n">{_mean(view.mean)}</td><td class="n">'
-                f"{'-' if share is None else f'{100 * share:.1f} %'}</td></tr>"
-            )
-        yield "</table></div>"
+        return f"{said} All regions are in {artefact.COUNTS_CSV}."
 
     def _mean_said(self) -> str:
-        largest = sorted({table.shape[1] - 1 for table in self.tables}, reverse=True)
-        last = " or ".join(f"{k:,}+ count as {k:,}" for k in largest)
-        per_level = " by level" if len(largest) > 1 else ""
+        largest = self.tables[1].shape[1] - 1
         return (
-            f"The mean is over all {self.groups} of a region, those of size 0 too; sizes {last}{per_level}, so it is "
-            "too small where there are larger ones."
+            f"The mean is over all {self.groups} of a region, those of size 0 too; sizes {largest:,}+ count as "
+            f"{largest:,}, so it is too small where there are larger ones."
         )
 
     def _charts_by_region(self) -> Iterator[str]:
@@ -178,9 +132,10 @@ class _Page:
         more = f"<p>The {MOST_NAMES} largest are shown; {rest:,} others have {others:,} in all.</p>"
         yield f"<h2>{escape(_headed(self.groups))} by {escape(name)}</h2>{more if rest else ''}"
         yield f'<div class="wide">\n{rows(labels, shown, [f"{value:,}" for value in shown], self.groups)}\n</div>'
-        means = [RegionView("", 1, table[place], None, None).mean for place in order]
-        chart = rows(labels, [mean or 0.0 for mean in means], list(map(_mean, means)), f"mean number of {self.members}")
-        yield f"<h2>Mean size by {escape(name)}</h2>"
+        means = [_mean(table[place]) for place in order]
+        shown = ["-" if mean is None else f"{mean:,.2f}" for mean in means]
+        chart = rows(labels, [mean or 0.0 for mean in means], shown, f"mean number of {self.members}")
+        yield f"<h2>Mean size by {escape(name)}</h2><p>{escape(self._mean_said())}</p>"
         yield f'<div class="wide">\n{chart}\n</div>'
 
     def _privacy(self) -> Iterator[str]:
@@ -203,11 +158,11 @@ class _Page:
     def _least_error(self) -> Iterator[str]:
         """Say below which errors no release of this epsilon is, where it is known (`pgsr.release.stated.least_error`).
 
-        It is known of a pure epsilon of entities, and where no facts are known beforehand, which cost no epsilon. A
-        forger's table may hold what are no counts of groups, which the check says elsewhere.
+        It is known of a pure epsilon of entities. A forger's table may hold what are no counts of groups, which the
+        check says elsewhere.
         """
         epsilon = self.manifest["epsilon"]
-        if "noise" in self.manifest or "facts" in self.manifest or exact(epsilon) < LEAST_EPSILON:
+        if "noise" in self.manifest or exact(epsilon) < LEAST_EPSILON:
             return
         try:
             errors = least_errors(self.counts.counts(), epsilon)
@@ -227,7 +182,7 @@ class _Page:
         yield (
             f"<p><code>{artefact.COUNTS_CSV}</code> and <code>{artefact.COUNTS}</code> hold the counts, a row per "
             "region and size. Regions of all levels are in one table: add up rows with <code>is_leaf = true</code>, or "
-            "rows of one level, never all. <code>counts_wide_...</code> are spreadsheets of one level each. "
+            "rows of one level, never all. "
             f"<code>{artefact.README}</code> explains every column, <code>{artefact.PACKAGE}</code> the same for "
             "programs. <code>pgsr check</code> verifies the folder.</p>"
         )
@@ -249,5 +204,26 @@ def _heads(texts: Sequence[str]) -> str:
     return "".join(f'<th class="n">{escape(text)}</th>' for text in texts)
 
 
-def _mean(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.2f}"
+def _mean(counts: np.ndarray) -> float | None:
+    """Compute the mean size, groups of the largest size and more taken as of this size; None without groups."""
+    total = int(counts.sum())
+    return int(counts @ np.arange(len(counts))) / total if total else None
+
+
+def size_bins(counts: np.ndarray) -> tuple[list[str], list[int]]:
+    """Put sizes together in at most `MOST_BARS` ranges of equal width; labels and numbers of groups.
+
+    The largest size stands for itself, because larger groups are counted there.
+
+    Example:
+        >>> size_bins(np.array([4, 3, 2, 1]))
+        (['0', '1', '2', '3+'], [4, 3, 2, 1])
+    """
+    largest = len(counts) - 1
+    width = -(-largest // MOST_BARS)
+    labels, values = [], []
+    for start in range(0, largest, width):
+        stop = min(start + width, largest)
+        labels.append(str(start) if width == 1 else f"{start:,}-{stop - 1:,}")
+        values.append(int(counts[start:stop].sum()))
+    return [*labels, f"{largest:,}+"], [*values, int(counts[-1])]

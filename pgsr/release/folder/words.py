@@ -7,7 +7,6 @@ from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.manifest import SEEDED
-from pgsr.release.stated.kinds import Construction
 from pgsr.release.stated.publication import USUAL
 
 REHEARSAL_WARNING = (
@@ -59,20 +58,15 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
     if "threshold" in manifest["levels"][0]:
         noisy = (
             f"noisy cumulative counts of the sizes below a threshold{_source(manifest)} and, rank by rank, noisy "
-            f"numbers of what {_ranked_groups(manifest)} have beyond it (split view)"
+            f"numbers of what all {manifest['publication']['group_name']} have beyond it (split view)"
         )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
 
 
 def _source(manifest: dict[str, Any]) -> str:
     """Say what decides about thresholds, if noise does."""
-    return ", which follows from the noisy values of the root," if "by_root" in manifest else ""
-
-
-def _ranked_groups(manifest: dict[str, Any]) -> str:
-    """Name the groups of a region that a split view ranks."""
-    ranks, groups = manifest["levels"][0]["ranks"], manifest["publication"]["group_name"]
-    return f"all {groups}" if ranks == "all" else f"the {ranks:,} largest {groups}"
+    by_root = isinstance(manifest["levels"][0]["threshold"], list)
+    return ", which follows from the noisy values of the root," if by_root else ""
 
 
 def sizes_phrase(manifest: dict[str, Any]) -> str:
@@ -152,7 +146,7 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     stated, groups = manifest["intervals"], manifest["publication"]["group_name"]
     return (
         f"The columns lower and upper hold a {percent(exact(stated['level']))} interval for the true number of "
-        f"{groups} of each size in each region. {HELD[Construction(stated['construction'])]} The intervals "
+        f"{groups} of each size in each region. {HELD} The intervals "
         "follow from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the "
         f"data. Ends of intervals do not add up over regions or sizes: {_SUMS}"
     )

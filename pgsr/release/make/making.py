@@ -111,8 +111,6 @@ def publish(
             log.note("read")
             assert truth.hierarchy.regions_per_level == tree.regions_per_level, "the regions that were planned for"
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
-            if terms.facts:
-                plan.require_possible_facts(truth.hierarchy, truth.totals)
             plan.mechanism.check(truth, source)
             require_room(folder, plan, truth.hierarchy, truth)
             require_arithmetic(plan, truth)
@@ -130,7 +128,7 @@ def publish(
                 tell("drawing noise")
                 measurement = plan.mechanism.measure(truth, source)
                 del truth
-                if terms.by_root is not None:
+                if terms.by_root:
                     plan = plan.completed(measurement)
                 write_measurement(hidden, plan, measurement)
                 log.note("measured")

@@ -12,7 +12,7 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.spelling import law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest
-from pgsr.release.folder.columns import HELD, percent, wide_files
+from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.make.making import charges_for
@@ -104,7 +104,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("exact", "published without noise: " + ", ".join(manifest.invariants(terms))),
         *_reads(config),
         ("tables", "rows of all sizes of every region, zeros too" if plan.zeros else _FEW_ROWS),
-        ("writes", f"{config.output}: {', '.join(artefact.files(wide_files(plan)))}"),
+        ("writes", f"{config.output}: {', '.join(artefact.FILES)}"),
         ("", f"{config.log}, not for publication"),
         ("ledger", left),
         ("signed with", str(config.sign) if config.sign else "nothing"),
@@ -113,9 +113,9 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
 
 
 def _intervals(terms: Terms) -> str:
-    if terms.intervals is None or terms.construction is None:
+    if terms.intervals is None:
         return "none are published; `pgsr intervals FOLDER` computes some"
-    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {HELD[terms.construction]}"
+    return f"columns lower and upper, {percent(terms.intervals)}, at no cost. {HELD}"
 
 
 _FEW_ROWS = "rows of sizes that occur in a region; zeros are left out"
@@ -133,8 +133,6 @@ def _public(config: ReleaseConfig) -> tuple[Plan, Hierarchy, CountOfCounts | Non
     counted = None if private else config.count_public()
     tree = config.tree() if counted is None else counted.hierarchy
     plan = Plan.of(config.terms, tree.regions_per_level)
-    if counted is not None and config.terms.facts:
-        plan.require_possible_facts(tree, counted.totals)
     return plan, tree, counted
 
 

@@ -72,22 +72,19 @@ def _write(folder: Path, plan: Plan, measurement: Measurement, result: Result) -
     columns, facts = Columns.of(plan), manifest.facts(terms, measurement.secure, "counts")
     ends = None
     if terms.intervals is not None:
-        ends = CountIntervals.of(plan, measurement, result, counts).ends
+        ends = CountIntervals.of(terms.intervals, result, counts).ends
     table = released_tables.counts_table(counts.counts(), plan, columns, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(folder / name, table, terms.publication.bom)
-    wide = released_tables.wide_tables(counts, plan, columns)
-    for name, data in wide.items():
-        (folder / name).write_bytes(data)
+        released_tables.write_counts(folder / name, table)
     fields = manifest.plan_fields(plan, measurement.secure)
     fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
     fields["versions"] = versions(manifest.PACKAGES)
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
     _write_text(folder / artefact.SUMMARY, summary(fields, measurement.hierarchy, counts, ends))
-    fields["files"] = {name: digests.digest(folder / name) for name in artefact.digested(wide)}
+    fields["files"] = {name: digests.digest(folder / name) for name in artefact.DIGESTED}
     _write_text(folder / artefact.MANIFEST, manifest.written(fields))
-    _write_text(folder / digests.SUMS, digests.sums_text(folder, artefact.files(wide)))
+    _write_text(folder / digests.SUMS, digests.sums_text(folder, artefact.FILES))
 
 
 def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -> Report:

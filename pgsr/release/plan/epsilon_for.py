@@ -136,7 +136,7 @@ def epsilon_for(
     def reached(place: int) -> bool:
         epsilon = readable(place)
         if epsilon not in tried:
-            terms = replace(config.terms, epsilon=epsilon, intervals=None, facts=())  # facts are about the data
+            terms = replace(config.terms, epsilon=epsilon, intervals=None)
             label = {f"epsilon {shown(epsilon)}": Plan.of(terms, regions).mechanism}
             plan = expected_errors(stand_in, label, replicates, progress=progress)
             tried[epsilon] = plan.mean[0], plan.standard_error[0]

@@ -1,5 +1,6 @@
 """Forecast the errors of a release before any budget is spent, on a public stand-in for the data."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -23,11 +24,12 @@ from pgsr.release.plan.share_search import choose_shares
 from pgsr.release.plan.split_reasons import split_reasons
 from pgsr.release.plan.stand_ins import stand_in_for
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.least_error import least_error_sentence, least_errors
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import bytes_needed
 from pgsr.release.stated.terms import Terms
+from pgsr.release.stated.thresholds import BY_ROOT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +64,8 @@ class Choice:
 
     @property
     def mechanism(self) -> str:
-        """The mechanism, and its view if it is not the usual one."""
-        kind, view = self.terms.kind, self.terms.view
-        return str(kind) if view is kind.views[0] else f"{kind}, {view}"
+        """The mechanism, and whether its view is split."""
+        return str(self.terms.kind) if self.terms.threshold is None else f"{self.terms.kind}, split"
 
     @property
     def split(self) -> str:
@@ -75,15 +76,15 @@ class Choice:
     def keys(self) -> str:
         """The keys of a configuration that ask for it."""
         shares = ", ".join(f'"{share}"' for share in self.shares)
-        view = "" if self.terms.view is self.terms.kind.views[0] else f', view = "{self.terms.view}"'
-        return f'mechanism = "{self.terms.kind}"{view}, shares = [{shares}]'
+        at = "" if self.terms.threshold is None else f", threshold = {json.dumps(self.terms.threshold)}"
+        return f'mechanism = "{self.terms.kind}"{at}, shares = [{shares}]'
 
     @property
     def toml(self) -> str:
-        """The same keys as lines of a TOML file, one per line; the view only where it is not the usual one."""
+        """The same keys as lines of a TOML file, one per line; the threshold where there is one."""
         shares = ", ".join(f'"{share}"' for share in self.shares)
-        view = "" if self.terms.view is self.terms.kind.views[0] else f'view = "{self.terms.view}"\n'
-        return f'mechanism = "{self.terms.kind}"\n{view}shares = [{shares}]'
+        at = "" if self.terms.threshold is None else f"threshold = {json.dumps(self.terms.threshold)}\n"
+        return f'mechanism = "{self.terms.kind}"\n{at}shares = [{shares}]'
 
     @property
     def mark(self) -> str:
@@ -205,11 +206,7 @@ class Forecast(ExpectedErrors):
         if len(set(totals)) > 1:
             frame.insert(2, "public totals", totals)
         if self.cell is not None:
-            made = [choice.terms.possible_construction for choice in self.choices]
             frame[f"{float(self.interval_level):.4g} interval, width at {self.cell}"] = self.widths
-            frame["interval by"] = [
-                "" if how is None or np.isnan(width) else str(how) for how, width in zip(made, self.widths, strict=True)
-            ]
         return frame
 
     def _repr_html_(self) -> str:
@@ -350,9 +347,6 @@ def forecast(
     )
 
 
-_NO_THRESHOLDS = {"threshold": None, "ranks": None, "by_root": None}
-
-
 def weights_of(level_names: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...]:
     """Order weights by level, 1 for levels that are not named.
 
@@ -432,24 +426,21 @@ def _searched(
         lambda shares: Plan.of(replace(best.terms, shares=shares, intervals=None), regions).mechanism,
         importance=importance,
         least=plan.mean.min(axis=0),
-        zeros=best.terms.max_sizes is None and best.terms.by_root is None,
+        zeros=best.terms.max_sizes is None and not best.terms.by_root,
         replicates=replicates,
         seed="plan",
         progress=progress is True,
     )
     terms = replace(best.terms, shares=found.shares, intervals=None)
-    known = [(choice.terms.kind, choice.terms.view, choice.shares) for choice in choices]
-    return None if (terms.kind, terms.view, terms.shares) in known else Choice(terms, found.shares, searched=True)
+    known = [(choice.terms.kind, choice.terms.threshold, choice.shares) for choice in choices]
+    return None if (terms.kind, terms.threshold, terms.shares) in known else Choice(terms, found.shares, searched=True)
 
 
 def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> list[Choice]:
     """List what to compare: the configured one, and of each mechanism all views and splits with its usual totals.
 
-    Counts are left out for the posterior, which are far worse than cumulative counts where entities are hidden, unless
-    groups are; split views where no thresholds are configured, or none that the mechanism takes. Facts are about the
-    data.
+    Split views are left out where no threshold is configured, or none that the mechanism takes.
     """
-    terms = replace(terms, facts=())
     n_levels = stand_in.hierarchy.n_levels
     own = tuple(level.share for level in Plan.of(terms, stand_in.hierarchy.regions_per_level).levels)
     choices = [Choice(replace(terms, intervals=None), own, True)]
@@ -457,15 +448,12 @@ def _choices(terms: Terms, kinds: Sequence[Kind], stand_in: CountOfCounts) -> li
     for kind in kinds:
         noisy = terms.totals is Totals.NOISY
         totals = terms.totals if noisy or kind is terms.kind else kind.totals[0]
-        left_out = {MeasuredView.COUNTS} if kind is Kind.POSTERIOR and not terms.unit.is_group else set()
-        left_out |= set() if terms.has_thresholds_for(kind) else {MeasuredView.SPLIT}
-        for view in [view for view in kind.views if view not in left_out]:
+        thresholds = (None, terms.threshold) if terms.has_thresholds_for(kind) else (None,)
+        for threshold in thresholds:
             for shares in [leaves_only] if kind is Kind.BOTTOM_UP else splits:
-                rootless = view is MeasuredView.SPLIT and terms.by_root is not None and not shares[0]
-                if rootless or (kind, view, shares) == (terms.kind, terms.view, own):
+                rootless = threshold == BY_ROOT and not shares[0]
+                if rootless or (kind, threshold, shares) == (terms.kind, terms.threshold, own):
                     continue
-                share = terms.totals_share if noisy else None
-                about = {"view": view, "shares": shares, "totals": totals, "totals_share": share, "intervals": None}
-                about |= {} if view is MeasuredView.SPLIT else _NO_THRESHOLDS
+                about = {"threshold": threshold, "shares": shares, "totals": totals, "intervals": None}
                 choices.append(Choice(replace(terms, kind=kind, **about), shares))
     return choices

@@ -67,7 +67,7 @@ def cell_of(text: str | None, plan: Plan, mean_size: float) -> SizeCells:
 
 def publishing(terms: Terms, probability: Fraction, stand_in: CountOfCounts) -> Plan | None:
     """Plan a release with intervals of this probability, too; None if it cannot have them, or they do not fit."""
-    if terms.possible_construction is None:
+    if not terms.may_have_intervals:
         return None
     found = Plan.of(replace(terms, intervals=probability), stand_in.hierarchy.regions_per_level)
     try:
@@ -91,7 +91,7 @@ def median_width(plan: Plan, cell: SizeCells, measurement: Any, result: Any) -> 
     """
     counts = answer_of(result)
     try:
-        ends = CountIntervals.of(plan, measurement, result, counts).ends
+        ends = CountIntervals.of(plan.terms.intervals or Fraction(9, 10), result, counts).ends
     except (MemoryNeededError, TooLargeError):
         return float("nan")
     place, width = cell.size - plan.terms.min_size, ends.upper - ends.lower

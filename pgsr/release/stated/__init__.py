@@ -1,1 +1,1 @@
-"""What is stated of a release, and public: its terms, facts and words, and what follows from them alone."""
+"""What is stated of a release, and public: its terms and words, and what follows from them alone."""

@@ -1,4 +1,4 @@
-"""The mechanisms of a release, what they measure, and how published intervals are made."""
+"""The mechanisms of a release, and what they measure."""
 
 from enum import StrEnum
 
@@ -8,31 +8,16 @@ from pgsr.release.publishing.errors import ConfigError
 
 
 class MeasuredView(StrEnum):
-    """The view that a release measures: one of all regions, or split views, whose thresholds stand in the terms."""
+    """The view that a release measures: one of all regions, or split views."""
 
     COUNTS = "counts"
     CUMULATIVE = "cumulative"
     SPLIT = "split"
 
     @property
-    def plain(self) -> View | None:
-        """The view of the noise step; None of split views, whose views follow from the terms' thresholds."""
-        return {MeasuredView.COUNTS: View.COUNTS, MeasuredView.CUMULATIVE: View.CUMULATIVE}.get(self)
-
-    @property
     def sensitive(self) -> View:
         """The view whose sensitivity counts: split views have that of cumulative counts."""
         return View.COUNTS if self is MeasuredView.COUNTS else View.CUMULATIVE
-
-
-class Construction(StrEnum):
-    """The ways in which published intervals are made, both from the noisy values alone.
-
-    POSTERIOR: each interval by itself, from the posterior of the counts. BAND: all intervals hold at once.
-    """
-
-    POSTERIOR = "posterior"
-    BAND = "band"
 
 
 class Kind(StrEnum):
@@ -41,10 +26,10 @@ class Kind(StrEnum):
     M_H: noisy counts, nearest consistent ones (`TreeProjection`). M_C_DP: noisy cumulative counts, repaired region by
     region, then consistent (`IsotonicTreeProjection`). KUO: noisy cumulative counts, matched from the root down
     (`Matching`). BOTTOM_UP: noisy cumulative counts of the leaves alone, added up (`BottomUp`). POSTERIOR: noisy
-    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`).
-    TWO_STAGE: noisy cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). These four
-    also work on split views (`Measured.SPLIT`). Mean consistency is none of them: its counts are fractional and
-    negative.
+    cumulative counts, every region's posterior means by the exact law of the noise, then consistent (`Posterior`); of
+    noisy counts where groups are hidden and every region's number of them is known, which takes less noise. TWO_STAGE:
+    noisy cumulative counts, repaired region by region in L1, then consistent in L2 (`TwoStage`). The last four also
+    work on split views. Mean consistency is none of them: its counts are fractional and negative.
     """
 
     M_H = "m_h"
@@ -60,14 +45,9 @@ class Kind(StrEnum):
         raise ConfigError(f"the mechanism {value!r} is unknown; write one of {', '.join(cls)}")
 
     @property
-    def views(self) -> tuple[MeasuredView, ...]:
-        """The choices of what is measured, the usual one first."""
-        if self is Kind.M_H:
-            return (MeasuredView.COUNTS,)
-        if self is Kind.M_C_DP:
-            return (MeasuredView.CUMULATIVE,)
-        more = (MeasuredView.COUNTS,) if self is Kind.POSTERIOR else ()
-        return MeasuredView.CUMULATIVE, MeasuredView.SPLIT, *more
+    def takes_thresholds(self) -> bool:
+        """Tell whether it works on split views."""
+        return self not in (Kind.M_H, Kind.M_C_DP)
 
     @property
     def totals(self) -> tuple[Totals, ...]:
@@ -85,7 +65,3 @@ class Kind(StrEnum):
     def is_joint(self) -> bool:
         """Tell whether counts are rounded from a projection of all regions together, which is in floating point."""
         return self in (Kind.POSTERIOR, Kind.TWO_STAGE)
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        return {Kind.KUO: ("merge", "norm"), Kind.BOTTOM_UP: ("norm",)}.get(self, ())

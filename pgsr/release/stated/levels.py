@@ -1,6 +1,5 @@
 """The names and the largest sizes that a user gives to the levels of a release, checked."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from pgsr.data.long_form import OTHER_COLUMNS
@@ -56,7 +55,7 @@ def require_level_names(names: tuple[str, ...]) -> None:
         folded = name.casefold()
         if folded in seen:
             raise ConfigError(f"two levels are called {seen[folded]!r} and {name!r}; {remedy}, not in their case alone")
-        if folded in RESERVED_NAMES or re.fullmatch("size_[0-9]+(_or_more)?", folded):
+        if folded in RESERVED_NAMES:
             raise ConfigError(f"a level is called {name!r}, as another column of the released tables is; {remedy}")
         seen[folded] = name
     if not names:

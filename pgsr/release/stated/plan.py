@@ -9,26 +9,25 @@ import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
-from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
-from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.measurement import Measurement
 from pgsr.noise.split_by_root import SplitByRoot
 from pgsr.noise.view_rules import ViewRule
-from pgsr.privacy.accounting.choosing import Laws
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import fact_bounds, require_possible
-from pgsr.release.stated.keeping_facts import StatedFacts, keeping
-from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.post_processing import post_of
-from pgsr.release.stated.publication import MOST_ROWS
 from pgsr.release.stated.terms import Terms
-from pgsr.release.stated.thresholds import checked_thresholds, split_rule, thresholds_of
+from pgsr.release.stated.thresholds import require_threshold, thresholds_of
+
+MOST_ROWS = 1_000_000
+"""The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Plan:
         thresholds: the size at which every region's view is split, once they follow from the noisy root; else None.
         names: of the levels, root first.
         n_cells: the cells of all regions that are measured and computed, those of sizes from `Terms.min_size` on.
-        zeros: whether tables have rows for sizes of which a region has no group.
+        zeros: whether tables have rows for sizes of which a region has no group, as they have up to `MOST_ROWS`.
 
     Example:
         >>> plan = Plan.of(Terms("demo", (5, 2), "1", "m_h"), [1, 50])
@@ -93,11 +92,11 @@ class Plan:
     zeros: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        keep, zeros = object.__setattr__, self.terms.publication.zeros
+        keep = object.__setattr__
         rows = sum(level.regions * (level.max_size + 1) for level in self.levels)
         keep(self, "names", tuple(level.name for level in self.levels))
         keep(self, "n_cells", sum(level.regions * (level.max_excess + 1) for level in self.levels))
-        keep(self, "zeros", rows <= MOST_ROWS if zeros is None else zeros)
+        keep(self, "zeros", rows <= MOST_ROWS)
 
     @classmethod
     def of(cls, terms: Terms, regions: Sequence[int], thresholds: tuple[int, ...] | None = None) -> "Plan":
@@ -109,12 +108,12 @@ class Plan:
             thresholds: of every region, where they followed from a noisy root.
 
         Raises:
-            ConfigError: there is not one name, share, threshold or largest size per level.
+            ConfigError: there is not one name, share or largest size per level.
             BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
         """
         n = len(regions)
-        if thresholds is not None:
-            checked_thresholds(thresholds, terms.min_size)
+        for threshold in thresholds or ():
+            require_threshold(threshold, terms.min_size)
         sizes, names, shares = _sizes(terms, n), _names(terms, n), terms.shares
         if shares is None and terms.kind is Kind.BOTTOM_UP:
             shares = (*(Fraction(0),) * (n - 1), Fraction(1))
@@ -131,15 +130,14 @@ class Plan:
         else:
             sensitivities = tuple(step.sensitivity(terms.view.sensitive, excess) for excess in excesses)
         laws = [noise and noise.law(size) for noise, size in zip(noises, sensitivities, strict=True)]
-        at = terms.threshold if isinstance(terms.threshold, tuple) else (terms.threshold,) * n
+        at: Sequence[int | tuple[int, ...] | None] = (
+            terms.threshold if isinstance(terms.threshold, int) else None,
+        ) * n
         if thresholds is not None:
             at = [thresholds[first:end] for first, end in pairwise(np.cumsum([0, *regions]))]
         parts = names, regions, sizes, excesses, shares, noises, sensitivities, laws, at
         levels = tuple(LevelPlan(*level) for level in zip(*parts, strict=True))
-        problem = None
-        if terms.kind is Kind.M_H:
-            problem = StatedFacts(terms.facts, names, terms.min_size).m_h if terms.facts else Problem.m_h
-        mechanism = Mechanism(step, post_under(terms, names), problem)
+        mechanism = Mechanism(step, post_of(terms), Problem.m_h if terms.kind is Kind.M_H else None)
         totals_law = totals_noise and totals_noise.law(terms.totals_sensitivity)
         return cls(terms, levels, mechanism, totals_noise, totals_law, thresholds)
 
@@ -167,7 +165,7 @@ class Plan:
             tree, totals: the regions, and their public or noisy numbers of groups.
         """
         found = self.mechanism.noise.views_on(tree, self.terms.max_excess, totals)
-        return found * tree.n_regions if self.terms.by_root is not None and len(found) == 1 else found
+        return found * tree.n_regions if self.terms.by_root and len(found) == 1 else found
 
     def sizes_on(self, tree: Hierarchy) -> Sizes:
         """Give the sizes by excess that are measured on every level."""
@@ -190,39 +188,6 @@ class Plan:
             unit=terms.unit,
             relation=terms.relation,
         )
-
-    def fact_bounds(self, tree: Hierarchy) -> tuple[np.ndarray, np.ndarray]:
-        """Find the least and the most that counts by excess can be, as the facts say; shape (regions, K - m + 1)."""
-        terms = self.terms
-        return fact_bounds(terms.facts, self.names, terms.min_size, tree, terms.max_excess + 1)
-
-    def require_possible_facts(self, tree: Hierarchy, totals: np.ndarray) -> None:
-        """Raise `ConfigError` unless some counts satisfy all facts and have the public numbers of groups.
-
-        Args:
-            tree: the regions.
-            totals: numbers of groups of all regions; those that are not public are not looked at.
-        """
-        terms, public = self.terms, totals[:1] if self.terms.kept is Totals.ROOT else totals
-        require_possible(terms.facts, self.names, terms.min_size, tree, terms.max_excess + 1, public)
-
-
-def post_under(terms: Terms, names: tuple[str, ...]) -> Method | PostProcess:
-    """Give the method or post-process of the mechanism, which keeps the facts; of `M_H` its problem does.
-
-    Args:
-        terms: what was stated.
-        names: of the levels, root first.
-    """
-    about = (
-        terms.options.merge,
-        terms.options.norm,
-        terms.construction is Construction.POSTERIOR,
-        terms.max_sizes is not None,
-    )
-    by_problem = terms.kind is Kind.M_H or not terms.facts
-    stated = None if by_problem else StatedFacts(terms.facts, names, terms.min_size)
-    return keeping(post_of(terms.kind, *about), stated, terms.kept)
 
 
 def _names(terms: Terms, n_levels: int) -> tuple[str, ...]:
@@ -254,21 +219,17 @@ def _noise_step(
     terms: Terms, shares: tuple[Fraction, ...], excesses: tuple[int, ...], thresholds: tuple[int, ...] | None
 ) -> Geometric | Noise:
     """Make the noise step; thresholds are those of every region, where they followed from a noisy root."""
-    at = terms.threshold if thresholds is None else thresholds
-    rule: ViewRule | tuple[ViewRule, ...] = terms.view.plain or View.CUMULATIVE
-    if at is None and terms.by_root is not None:
-        rule = SplitByRoot(terms.by_root, terms.ranks)
-    elif at is not None:
-        if thresholds is None and isinstance(at, tuple) and len(at) != len(excesses):
-            raise ConfigError(
-                f"threshold gives {len(at)} sizes, and the regions have {len(excesses)} levels; write one per level, "
-                "root first, or one for all"
-            )
-        rule = split_rule(at, terms.ranks, terms.min_size)
-    totals_share = terms.totals_share if terms.totals is Totals.NOISY else Fraction(1, 10)
+    rule: ViewRule | tuple[ViewRule, ...] = View.COUNTS if terms.view is MeasuredView.COUNTS else View.CUMULATIVE
+    if thresholds is not None:
+        rule = tuple(Split(threshold - terms.min_size) for threshold in thresholds)
+    elif terms.by_root:
+        rule = SplitByRoot()
+    elif isinstance(terms.threshold, int):
+        rule = Split(terms.threshold - terms.min_size)
+    totals_share = terms.totals_share or Fraction(1, 10)
     sizes = None if terms.max_sizes is None else excesses
     if terms.plain:
         assert terms.epsilon is not None
         return Geometric(rule, terms.epsilon, shares, terms.totals, totals_share, terms.max_quantity, sizes)
     about = (terms.totals, totals_share, terms.max_quantity, terms.unit, terms.relation, sizes)
-    return Noise(rule, terms.total, shares, terms.laws or Laws.BEST, *about)
+    return Noise(rule, terms.total, shares, terms.laws, *about)

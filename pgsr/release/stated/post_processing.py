@@ -6,30 +6,25 @@ from typing import Any
 from pgsr import own_methods
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.isotonic.regression import Optimum
-from pgsr.estimators import Merge
 from pgsr.methods.method import Method, PostProcess
 from pgsr.release.stated.kinds import Kind
+from pgsr.release.stated.terms import Terms
 
 
-def post_of(kind: Kind, merge: Merge, norm: int, intervals: bool, by_level: bool = False) -> Method | PostProcess:
-    """Choose the method or post-process of a mechanism.
+def post_of(terms: Terms) -> Method | PostProcess:
+    """Choose the method or post-process of the mechanism.
 
-    Args:
-        kind: the mechanism.
-        merge, norm: how `KUO` merges two sizes, and the norm of isotonic fits.
-        intervals: whether intervals are published, which a posterior keeps several numbers per cell for.
-        by_level: whether levels have sizes of their own, where `KUO` takes the middle of all best fits.
+    Where levels have sizes of their own, `KUO` takes the middle of all best fits. A posterior keeps several numbers per
+    cell where intervals are published.
 
     Example:
-        >>> post_of(Kind.POSTERIOR, Merge.WEIGHTED, 1, intervals=False)
+        >>> post_of(Terms("demo", 5, "1", "posterior"))
         Posterior(intervals=False)
     """
-    options: dict[str, Any] = {"intervals": intervals} if kind is Kind.POSTERIOR else {}
-    if "norm" in kind.options:
-        options["fit"] = IsotonicFit(cumulative_norm=norm)
-    if "merge" in kind.options:
-        options["merge"] = merge
-    if by_level and kind is Kind.KUO:
-        options = {"fit": IsotonicFit(optimum=Optimum.MIDPOINT)}
-    method: Any = next(entry.method for entry in own_methods.METHODS if entry.release == kind)
+    options: dict[str, Any] = {}
+    if terms.kind is Kind.POSTERIOR:
+        options["intervals"] = terms.intervals is not None
+    if terms.kind is Kind.KUO and terms.max_sizes is not None:
+        options["fit"] = IsotonicFit(optimum=Optimum.MIDPOINT)
+    method: Any = next(entry.method for entry in own_methods.METHODS if entry.release == terms.kind)
     return replace(method, **options)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.errors import MemoryNeededError
@@ -15,7 +15,7 @@ from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.publishing.formulas import require_no_formula
-from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import Plan
 
 MOST_IN_SUMS = 2**50
@@ -82,12 +82,11 @@ def most_filled(plan: Plan, tree: Hierarchy, totals: np.ndarray) -> int:
         totals: numbers of groups of all regions; those that are not public are not looked at.
 
     Example:
-        >>> from pgsr.release.stated.publication import Publication
         >>> from pgsr.release.stated.terms import Terms
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> terms = Terms("demo", 9, "1", "kuo", publication=Publication(zeros=False))
-        >>> most_filled(Plan.of(terms, [1, 2]), tree, np.array([15, 12, 3]))  # of 3 x 10
-        23
+        >>> plan = Plan.of(Terms("demo", 999_999, "1", "kuo"), [1, 2])
+        >>> most_filled(plan, tree, np.array([15, 12, 3]))  # of 3 x 1,000,000
+        30
     """
     if plan.terms.totals is Totals.NOISY or plan.zeros:
         return plan.n_cells
@@ -102,7 +101,7 @@ def n_ranks(plan: Plan, truth: CountOfCounts) -> int:
     if plan.terms.view is not MeasuredView.SPLIT:
         return 0
     groups = truth.totals[measured_regions(truth.hierarchy, tuple(level.noise for level in plan.levels))]
-    return int(np.minimum(groups, plan.terms.ranks or LARGEST_TOTAL).sum())
+    return int(groups.sum())
 
 
 def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
@@ -123,13 +122,10 @@ def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
 def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
     """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
-    A band adds up bounds of all regions or sizes.
-
     Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
     """
     terms = plan.terms
-    squares = terms.kind is Kind.M_C_DP or (terms.options.norm == 2 and terms.kind in (Kind.KUO, Kind.BOTTOM_UP))
     noise = max(_reach(level.law) for level in plan.levels if level.law)
     by_level, groups = terms.max_sizes is not None, int(truth.totals[0])
     in_integers = "mechanism = 'm_h'" if by_level else "mechanism = 'm_h' or 'kuo'"
@@ -138,24 +134,15 @@ def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
             "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
             "of the hierarchy; nothing was charged"
         )
-    if terms.view is MeasuredView.SPLIT and terms.kind is not Kind.POSTERIOR:
-        ranks = min(groups + noise, terms.ranks or groups + noise)
-        if (terms.max_excess + noise) * ranks**2 >= 2**62:  # always by squares
-            raise ReleaseError(
-                "ranks of so many groups would need more than 64 bits; write a smaller number with ranks = ..., or "
-                'view = "cumulative"; nothing was charged'
-            )
-    if squares and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
-        other = in_integers if terms.kind is Kind.M_C_DP else "norm = 1"
+    by_squares = terms.view is MeasuredView.SPLIT and terms.kind is not Kind.POSTERIOR
+    if by_squares and (terms.max_excess + noise) * (groups + noise) ** 2 >= 2**62:
+        raise ReleaseError(
+            "ranks of so many groups would need more than 64 bits; leave threshold out; nothing was charged"
+        )
+    if terms.kind is Kind.M_C_DP and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes up to {terms.largest:,} would need more than 64 bits; lower "
-            f"max_size, or write {other}; nothing was charged"
-        )
-    cells_beside = max(truth.hierarchy.n_regions, terms.max_excess + 2)
-    if terms.construction is Construction.BAND and groups * cells_beside >= LARGEST_TOTAL:
-        raise ReleaseError(
-            "intervals of so many groups in so many regions or sizes would need more than 64 bits; leave out "
-            "intervals, or lower max_size; nothing was charged"
+            f"max_size, or write {in_integers}; nothing was charged"
         )
     if terms.kind.is_joint and groups + noise >= 2**39:
         raise ReleaseError(

@@ -1,12 +1,9 @@
-"""What a publisher says of a release in words, and the form in which its tables are written."""
+"""What a publisher says of a release in words."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from pgsr.release.publishing.errors import ConfigError
-
-MOST_ROWS = 1_000_000
-"""The number of cells, regions x sizes, up to which all of them have a row unless `zeros` says otherwise."""
 
 LONGEST_WORD, LONGEST_TEXT = 60, 300
 """The number of characters of the word for groups or entities, and of the other texts."""
@@ -14,7 +11,7 @@ LONGEST_WORD, LONGEST_TEXT = 60, 300
 
 @dataclass(frozen=True)
 class Publication:
-    """The words of the publisher, and the form of the tables. All of it is public, and none of it changes a number.
+    """The words of the publisher. All of it is public, and none of it changes a number.
 
     Attributes:
         group_name: the plural for groups, such as "households".
@@ -22,9 +19,6 @@ class Publication:
         publisher: who publishes; None if that is not said.
         contact: where questions go, an address or a sentence.
         licence: under which others may use the release, its short name ("CC-BY-4.0"), its address or a sentence.
-        zeros: whether regions have rows for sizes of which they have no group; None for rows of all sizes of all
-            regions where these are at most `MOST_ROWS`. Without them rows that would hold zeros alone are left out.
-        bom: whether CSV files begin with a byte order mark, by which Excel knows that they are in UTF-8.
 
     Raises:
         ConfigError: a text is empty, too long, or has characters that cannot be printed, such as the end of a line.
@@ -43,8 +37,6 @@ class Publication:
     publisher: str | None = None
     contact: str | None = None
     licence: str | None = None
-    zeros: bool | None = None
-    bom: bool = False
 
     def __post_init__(self) -> None:
         for name in ("group_name", "entity_name"):
@@ -52,8 +44,6 @@ class Publication:
         for name in ("publisher", "contact", "licence"):
             if getattr(self, name) is not None:
                 _require_text(name, getattr(self, name), LONGEST_TEXT)
-        if type(self.bom) is not bool or type(self.zeros) not in (bool, type(None)):
-            raise ConfigError("zeros and bom are true or false")
 
     @property
     def fields(self) -> dict[str, Any]:

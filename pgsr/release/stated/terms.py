@@ -5,7 +5,6 @@ from enum import StrEnum
 from fractions import Fraction
 
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.estimators import Merge
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.choosing import Laws
@@ -15,11 +14,10 @@ from pgsr.privacy.budget import exact
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.facts import Fact
-from pgsr.release.stated.kinds import Construction, Kind, MeasuredView
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.levels import require_level_names, sizes_and_names
 from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.thresholds import checked_ranks, checked_thresholds
+from pgsr.release.stated.thresholds import BY_ROOT, require_threshold
 
 LARGEST_PROBABILITY = Fraction(9999, 10_000)
 """The largest probability that published intervals aim at."""
@@ -30,27 +28,6 @@ def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
         return kind(value)
     except ValueError:
         raise ConfigError(f"{name} is {value!r}; write one of {', '.join(kind)}") from None
-
-
-@dataclass(frozen=True)
-class FitOptions:
-    """The options of a mechanism that has some.
-
-    Attributes:
-        merge: how `KUO` merges two sizes.
-        norm: of isotonic fits, 1 or 2.
-
-    Raises:
-        ConfigError: one is unknown.
-    """
-
-    merge: Merge = Merge.WEIGHTED
-    norm: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "merge", _one_of(Merge, self.merge, "merge"))
-        if type(self.norm) is not int or self.norm not in (1, 2):
-            raise ConfigError(f"norm is {self.norm}; write 1 or 2")
 
 
 @dataclass(frozen=True)
@@ -68,32 +45,28 @@ class Terms:
         kind: of the mechanism.
         shares: of epsilon per level, root first; None for the mechanism's usual ones.
         totals: whose number of groups is public; the mechanism's usual ones if None.
-        totals_share: part of epsilon for noisy totals, 1/10 if None; else 0.
         max_quantity: public bound on what one entity adds to a size.
-        options: of the mechanism, the keys of [options].
         level_names: public names of the levels, root first; None for level_0, level_1, ...
-        view: what is measured of a region; the mechanism's usual view if None.
         intervals: the probability aimed at by the intervals in the columns `lower` and `upper` of the released counts;
             None for tables without these columns.
         delta: of approximate differential privacy, beside epsilon; None for a pure epsilon.
         rho: the total of zCDP, instead of epsilon.
-        laws: of the noise: "best" takes the law of less variance level by level, the usual one beside rho or delta; a
-            pure epsilon has "geometric".
         unit: whose presence or values are hidden: "entity", "entity in 5 groups" or "group".
         relation: what may become of one unit; None for the usual one: "add_remove" of entities, "replace" of groups
             whose numbers are public.
         min_size: the public least size, below K of every level: no group has fewer members. A group that has counts as
             `min_size` all the same. All that is computed is about the members that groups have beyond it, see
             `pgsr.release.stated.excess`.
-        facts: public facts about counts, which the released counts keep.
-        publication: the words of the publisher, and the form of the tables.
-        threshold: of a split view, a size: below it cumulative counts are measured, from it on what groups have beyond
-            it, rank by rank. One, or one per level, root first.
-        ranks: of a split view, how many of a region's largest groups are measured by their ranks; None for all.
-        by_root: of a split view, the factor of `SplitByRoot`, exact, instead of thresholds: the root is measured first,
-            in cumulative counts, and the plan's thresholds follow from its noisy values, see `Plan.completed`.
+        publication: the words of the publisher.
+        threshold: of a split view: a size, below which cumulative counts are measured, and from it on what groups have
+            beyond it, rank by rank. Or "root": the root is measured first, in cumulative counts, and the thresholds of
+            the other regions follow from its noisy values, see `Plan.completed`. None for a view that is not split.
 
     Attributes, which follow from the terms:
+        view: what is measured of a region: split where there is a threshold; else noisy counts for `M_H`, and for
+            `POSTERIOR` where groups are hidden and the number of them in every region is known; else cumulative counts.
+        totals_share: the part of the budget for noisy totals: 1/10, and 0 where there are none.
+        laws: of the noise: geometric for a pure epsilon; beside delta or rho, level by level the one of less variance.
         largest: the largest size of all levels, K.
         max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K.
         total: the whole budget.
@@ -111,7 +84,6 @@ class Terms:
         kept: the regions whose public number of groups the released counts have: the root, or every region.
         sensitivity: how far the values of one level differ between neighbouring data sets.
         totals_sensitivity: how far the numbers of groups of one level differ between them.
-        construction: the way in which published intervals are made; None without intervals.
 
     Raises:
         ConfigError: a term is unknown or out of range, or contradicts another.
@@ -120,7 +92,7 @@ class Terms:
     Example:
         >>> Terms("demo", {"nation": 50, "block": 7}, "1", "m_h").max_sizes
         (50, 7)
-        >>> Terms("demo", 5, "1", "kuo", view="split", by_root="1/2", shares=("1/20", "19/20")).spending
+        >>> Terms("demo", 5, "1", "kuo", threshold="root", shares=("1/20", "19/20")).spending
         (('the root', PureEpsilon(epsilon 1/20)), ('the other levels', PureEpsilon(epsilon 19/20)))
     """
 
@@ -130,23 +102,19 @@ class Terms:
     kind: Kind
     shares: tuple[Fraction, ...] | None = None
     totals: Totals = None  # pyright: ignore[reportAssignmentType]
-    totals_share: Fraction = None  # pyright: ignore[reportAssignmentType]
     max_quantity: int = 1
-    options: FitOptions = FitOptions()
     level_names: tuple[str, ...] | None = None
-    view: MeasuredView = None  # pyright: ignore[reportAssignmentType]
     intervals: Fraction | None = None
     delta: Fraction | None = None
     rho: Fraction | None = None
-    laws: Laws = None  # pyright: ignore[reportAssignmentType]
     unit: Unit = Unit.ENTITY
     relation: Relation = None  # pyright: ignore[reportAssignmentType]
     min_size: int = 0
-    facts: tuple[Fact, ...] = ()
     publication: Publication = USUAL
-    threshold: int | tuple[int, ...] | None = None
-    ranks: int | None = None
-    by_root: Fraction | None = None
+    threshold: int | str | None = None
+    view: MeasuredView = field(init=False, repr=False, compare=False)
+    totals_share: Fraction = field(init=False, repr=False, compare=False)
+    laws: Laws = field(init=False, repr=False, compare=False)
     largest: int = field(init=False, repr=False, compare=False)
     max_sizes: tuple[int, ...] | None = field(init=False, repr=False, compare=False)
     total: Loss = field(init=False, repr=False, compare=False)
@@ -157,35 +125,23 @@ class Terms:
     kept: Totals = field(init=False, repr=False, compare=False)
     sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
     totals_sensitivity: Sensitivity = field(init=False, repr=False, compare=False)
-    construction: Construction | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._convert()
-        if self.view is None:
-            object.__setattr__(self, "view", self.kind.views[0])
         if self.totals is None:
             object.__setattr__(self, "totals", self.kind.totals[0])
-        if self.totals_share is None:
-            object.__setattr__(self, "totals_share", Fraction(1, 10) if self.totals is Totals.NOISY else Fraction(0))
         if self.totals not in self.kind.totals:
             usual = " or ".join(f'"{t}"' for t in self.kind.totals)
             raise ConfigError(f'mechanism {self.kind} does not keep totals = "{self.totals}"; write totals = {usual}')
-        if self.view not in self.kind.views:
-            usual = " or ".join(f'"{view}"' for view in self.kind.views)
-            raise ConfigError(f'mechanism {self.kind} does not work on view = "{self.view}"; write view = {usual}')
+        self._derive_view()
         if type(self.min_size) is not int or self.min_size < 0:
             raise ConfigError(f"min_size is {self.min_size!r}; write a public whole number from 0 up")
         least = min(self.max_sizes or (self.largest,))
         if self.min_size and self.min_size >= least:
             where = "the smallest max_size of a level" if self.max_sizes else "max_size"
             raise ConfigError(f"min_size is {self.min_size:,}, and {where} {least:,}; write a smaller min_size")
-        self._check_thresholds()
-        noisy = self.totals is Totals.NOISY
-        if noisy != (0 < self.totals_share < 1) or self.totals_share < 0:
-            raise ConfigError(
-                f'totals_share is {self.totals_share} with totals = "{self.totals}"; only noisy totals have a share, '
-                "between 0 and 1"
-            )
+        if self.threshold is not None:
+            self._check_threshold()
         if type(self.max_quantity) is not int or self.max_quantity < 1:
             raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
         if self.shares is not None and sum(self.shares) != 1:
@@ -204,29 +160,20 @@ class Terms:
         self._check_currency()
         if self.max_sizes is not None:
             self._check_sizes()
-        for number, fact in enumerate(self.facts, 1):
-            self._check_fact(fact, f"[[facts]] number {number}")
 
     def _convert(self) -> None:
         """Convert texts to what they stand for."""
         keep = object.__setattr__
-        keep(self, "facts", tuple(self.facts))
         for name in ("epsilon", "delta", "rho"):
             value = getattr(self, name)
             if value is not None:
                 keep(self, name, exact(value, name) if name != "delta" else exact_delta(value))
         keep(self, "unit", _unit(self.unit))
-        if self.laws is not None:
-            keep(self, "laws", _one_of(Laws, self.laws, "laws"))
         if self.relation is not None:
             keep(self, "relation", _one_of(Relation, self.relation, "relation"))
         keep(self, "kind", Kind(self.kind))
-        if self.view is not None:
-            keep(self, "view", _one_of(MeasuredView, self.view, "view"))
         if self.totals is not None:
             keep(self, "totals", _one_of(Totals, self.totals, "totals"))
-        if self.totals_share is not None:
-            keep(self, "totals_share", exact(self.totals_share, "totals_share", zero=True))
         if self.shares is not None:
             keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
         if self.level_names is not None:
@@ -238,14 +185,9 @@ class Terms:
         keep(self, "largest", sizes[0] if isinstance(sizes, tuple) else sizes)
         if self.intervals is not None:
             keep(self, "intervals", exact(self.intervals, "intervals"))
-        if self.threshold is not None:
-            keep(self, "threshold", checked_thresholds(self.threshold, self.min_size))
-        keep(self, "ranks", checked_ranks(self.ranks))
-        if self.by_root is not None:
-            keep(self, "by_root", exact(self.by_root, "by_root"))
 
     def _check_currency(self) -> None:
-        """Fill in the relation and the laws, and refuse budgets, units and relations that do not go together."""
+        """Fill in the relation, and refuse budgets, units and relations that do not go together."""
         keep, noisy = object.__setattr__, self.totals is Totals.NOISY
         if (self.epsilon is None) == (self.rho is None):
             raise ConfigError('the budget is epsilon = "1", epsilon with delta, or rho = "1/10"; write one of them')
@@ -256,47 +198,35 @@ class Terms:
             keep(self, "relation", Relation.REPLACE if replaced else Relation.ADD_REMOVE)
         if noisy and self.relation is Relation.ADD_REMOVE and not self.unit.is_group:
             keep(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
-        pure = self.rho is None and self.delta is None
-        laws_left_out = self.laws is None
-        if laws_left_out:
-            keep(self, "laws", Laws.GEOMETRIC if pure else Laws.BEST)
         try:
             self._derive()
         except ProblemError as error:
             raise ConfigError(str(error)) from None
-        if not laws_left_out and pure and self.laws is not Laws.GEOMETRIC:
+        if self.by_root and not self.ranks_alike:
             raise ConfigError(
-                f'laws = "{self.laws}" with a pure epsilon, which has no Gaussian noise; leave laws out, or write '
-                "delta or rho"
-            )
-        several = self.by_root is not None or (isinstance(self.threshold, tuple) and len(set(self.threshold)) > 1)
-        if self.view is MeasuredView.SPLIT and several and not self.ranks_alike:
-            raise ConfigError(
-                'view = "split" with several thresholds measures views that differ in sensitivity here; write one '
-                'threshold for all regions, or view = "cumulative"'
+                'threshold = "root" measures views that differ in sensitivity here; write one size as threshold, or '
+                "leave threshold out"
             )
 
-    def _check_thresholds(self) -> None:
-        """Raise `ConfigError` unless thresholds, ranks and their source are those of a split view, or not there."""
-        names = {"threshold": "threshold", "ranks": "ranks", "by_root": 'threshold = "root"'}
-        given = [name for name in names if getattr(self, name) is not None]
-        shown = " and ".join(names[name] for name in given)
-        if self.view is not MeasuredView.SPLIT:
-            if given:
-                raise ConfigError(
-                    f'{shown} with view = "{self.view}", which has no thresholds; write view = "split", or leave out '
-                    f"{shown}"
-                )
-            return
-        if self.threshold is not None and self.by_root is not None:
-            raise ConfigError("threshold gives sizes, and by_root takes them from the noisy root; leave one out")
-        if self.threshold is None and self.by_root is None:
-            raise ConfigError(
-                'view = "split" wants thresholds: write threshold = 12, threshold = [40, 12] with one per level, root '
-                'first, or threshold = "root"'
-            )
-        if self.by_root is not None:
+    @property
+    def by_root(self) -> bool:
+        """Whether thresholds follow from the noisy root."""
+        return self.threshold == BY_ROOT
+
+    def _derive_view(self) -> None:
+        """Set what is measured of a region."""
+        of_counts = self.kind is Kind.POSTERIOR and self.unit.is_group and self.totals is not Totals.ROOT
+        view = MeasuredView.COUNTS if of_counts or self.kind is Kind.M_H else MeasuredView.CUMULATIVE
+        object.__setattr__(self, "view", view if self.threshold is None else MeasuredView.SPLIT)
+
+    def _check_threshold(self) -> None:
+        """Raise `ConfigError` unless a release under the other terms can have this threshold."""
+        if not self.kind.takes_thresholds:
+            raise ConfigError(f"mechanism {self.kind} does not work on split views; leave threshold out")
+        if self.by_root:
             self._check_root()
+        else:
+            require_threshold(self.threshold, self.min_size)
         if not self.has_thresholds_for(self.kind):
             raise ConfigError(
                 f"mechanism two_stage needs some cumulative counts of every region, and threshold is "
@@ -304,16 +234,13 @@ class Terms:
             )
         if self.totals is Totals.ROOT:
             raise ConfigError(
-                'view = "split" tells every region\'s number of groups, and totals = "root" publishes that of the root '
-                'alone; write totals = "regions", or view = "cumulative"'
+                'a split view tells every region\'s number of groups, and totals = "root" publishes that of the root '
+                'alone; write totals = "regions", or leave threshold out'
             )
-
-        alone = self.by_root is None and self.ranks is None
-        sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
-        if self.intervals is not None and self.kind is Kind.POSTERIOR and alone and set(sizes) == {self.min_size}:
+        if self.intervals is not None and self.threshold == self.min_size:
             raise ConfigError(
-                'view = "split" measures every region by the ranks of its groups alone here, from which mechanism '
-                'posterior knows no intervals; leave intervals out, or write view = "cumulative"'
+                f"threshold = {self.threshold:,} measures every region by the ranks of its groups alone, from which "
+                "mechanism posterior knows no intervals; leave intervals or threshold out"
             )
 
     def _check_root(self) -> None:
@@ -329,55 +256,21 @@ class Terms:
                 f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares with a small one '
                 'for the root, such as shares = ["1/20", "19/20"] for two levels, or threshold = 12'
             )
-        if self.kind is Kind.TWO_STAGE and self.ranks is None:
+        if self.kind is Kind.TWO_STAGE:
             raise ConfigError(
                 'mechanism two_stage needs some cumulative counts of every region, and threshold = "root" may leave a '
-                "region with few groups none; write ranks = ... too, or mechanism = posterior"
-            )
-        if self.intervals is not None and self.kind is not Kind.POSTERIOR:
-            raise ConfigError(
-                f'intervals of {self.kind} are a band that all noise stays within, and threshold = "root" lets noise '
-                "decide what is measured; write mechanism = posterior, leave intervals out, or write thresholds"
+                "region with few groups none; write mechanism = posterior, or threshold = 12"
             )
 
     def has_thresholds_for(self, kind: Kind) -> bool:
-        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants columns or a number of ranks.
+        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants some columns of every region.
 
         Of thresholds by the root, which may leave a region no columns, `BOTTOM_UP` has none.
         """
-        sizes = self.threshold if isinstance(self.threshold, tuple) else (self.threshold,)
-        no_columns = self.by_root is not None or self.min_size in sizes
-        ranked = kind is Kind.TWO_STAGE and self.ranks is None and no_columns
-        rootless = kind is Kind.BOTTOM_UP and self.by_root is not None
-        return self.view is MeasuredView.SPLIT and not ranked and not rootless
-
-    def _check_fact(self, fact: Fact, where: str) -> None:
-        """Raise `ConfigError` unless a release under the other terms can keep this fact."""
-        if self.totals is Totals.NOISY:
-            raise ConfigError(
-                f'{where}: with totals = "noisy" numbers of groups are not public, and may turn out to contradict '
-                "facts; leave the facts out, or say with min_size that small groups do not exist"
-            )
-        if self.max_sizes is not None:
-            raise ConfigError(f"{where}: facts want one max_size for all levels; leave them out, or write one max_size")
-        if fact.sizes is None:
-            if self.kept is not Totals.REGIONS:
-                raise ConfigError(
-                    f"{where}: numbers of groups of all sizes are kept where they are public for every region, and "
-                    f"mechanism {self.kind} keeps the root's alone; name a size, or take kuo, posterior or two_stage"
-                )
-            return
-        first, last = fact.sizes
-        if first < self.min_size:
-            raise ConfigError(
-                f"{where}: the size {first:,} is below min_size = {self.min_size:,}, where all counts are 0; leave it "
-                "out"
-            )
-        if last > self.largest:
-            raise ConfigError(
-                f"{where}: the size {last:,} is above max_size = {self.largest:,}, in which larger groups count; name "
-                "sizes up to that"
-            )
+        if self.threshold is None or not kind.takes_thresholds:
+            return False
+        rootless = self.by_root and kind is Kind.BOTTOM_UP
+        return not rootless and (kind is not Kind.TWO_STAGE or self.threshold not in (BY_ROOT, self.min_size))
 
     def _check_sizes(self) -> None:
         """Raise `ConfigError` unless a release can have sizes per level under the other terms."""
@@ -387,14 +280,9 @@ class Terms:
             raise ConfigError(
                 f"mechanism {self.kind} has the same sizes on all levels; write mechanism = {usual}, or one max_size"
             )
-        if self.kind is Kind.KUO and self.options != FitOptions():
+        if self.threshold is not None:
             raise ConfigError(
-                f'merge = "{self.options.merge}" with norm = {self.options.norm} wants the same sizes on all levels; '
-                "leave [options] out, or write one max_size"
-            )
-        if self.view is MeasuredView.SPLIT:
-            raise ConfigError(
-                'view = "split" has the same sizes on all levels; write view = "cumulative", or one max_size'
+                "a split view has the same sizes on all levels; leave threshold out, or write one max_size"
             )
         if self.totals is not wanted:
             whose = "the root's public number" if wanted is Totals.ROOT else "every region's public number"
@@ -415,6 +303,11 @@ class Terms:
             raise ConfigError(
                 f'intervals is {probability}; write a probability of at most {LARGEST_PROBABILITY}, such as "9/10"'
             )
+        if self.kind is not Kind.POSTERIOR:
+            raise ConfigError(
+                f"only mechanism posterior publishes intervals, and this is {self.kind}; write mechanism = "
+                '"posterior", or leave the key out and use `pgsr intervals FOLDER` on the release'
+            )
         if self.totals is Totals.NOISY:
             raise ConfigError(
                 'intervals are published with public numbers of groups only, and totals = "noisy" publishes none; '
@@ -429,12 +322,14 @@ class Terms:
         """
         keep, pure = object.__setattr__, self.rho is None and self.delta is None
         require_totals(str(self.totals), self.unit, self.relation)
+        keep(self, "laws", Laws.GEOMETRIC if pure else Laws.BEST)
+        keep(self, "totals_share", Fraction(1, 10) if self.totals is Totals.NOISY else Fraction(0))
         if self.rho is not None:
             keep(self, "total", Rho(self.rho))
         else:
             assert self.epsilon is not None, "checked"
             keep(self, "total", PureEpsilon(self.epsilon) if pure else Approximate(self.epsilon, self.delta or 0))
-        in_order = self.by_root is not None and not isinstance(self.total, Approximate)
+        in_order = self.by_root and not isinstance(self.total, Approximate)
         keep(self, "spending", self._parts_in_order() if in_order else (("", self.total),))
         usual = Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.totals is Totals.NOISY else Relation.ADD_REMOVE
         keep(self, "plain", pure and self.unit == Unit.ENTITY and self.relation is usual)
@@ -447,8 +342,6 @@ class Terms:
         about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}
         keep(self, "sensitivity", sensitivity_of(self.view.sensitive, self.unit, **about))
         keep(self, "totals_sensitivity", sensitivity_of_totals(self.unit, self.relation))
-        made = Construction.POSTERIOR if self.kind is Kind.POSTERIOR else Construction.BAND
-        keep(self, "construction", None if self.intervals is None else made)
 
     def _parts_in_order(self) -> tuple[tuple[str, Loss], ...]:
         """Name what thresholds by the root spend one after another."""
@@ -460,17 +353,18 @@ class Terms:
         return tuple((name, currency(part * (epsilon or rho))) for name, part in named if part)
 
     @property
-    def possible_construction(self) -> Construction | None:
-        """The way in which intervals of such a release are published, whether it asks for them; None if they cannot be.
+    def may_have_intervals(self) -> bool:
+        """Whether such a release can publish intervals, whether it asks for them or not.
 
         Example:
-            >>> Terms("demo", 5, "1", "posterior").possible_construction
-            <Construction.POSTERIOR: 'posterior'>
+            >>> Terms("demo", 5, "1", "posterior").may_have_intervals
+            True
         """
         try:
-            return replace(self, intervals=self.intervals or "9/10").construction
+            replace(self, intervals="9/10")
         except ConfigError:
-            return None
+            return False
+        return True
 
 
 def _unit(value: Unit | str) -> Unit:

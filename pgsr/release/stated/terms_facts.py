@@ -1,7 +1,7 @@
 """What a short description of terms says, in words: an outline, a configuration and a published folder share it."""
 
 from pgsr.release.stated.kinds import MeasuredView
-from pgsr.release.stated.plan import post_under
+from pgsr.release.stated.post_processing import post_of
 from pgsr.release.stated.terms import Terms
 
 
@@ -14,28 +14,20 @@ def terms_facts(terms: Terms) -> dict[str, str]:
     """
     return {
         "data set": terms.data_set,
-        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_under(terms, terms.level_names or ())!r}",
+        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_of(terms)!r}",
         "sizes": _sizes(terms),
         "budget": f"{terms.total} in all",
     }
 
 
 def _measures(terms: Terms) -> str:
-    if terms.view is MeasuredView.SPLIT:
-        return f"cumulative counts below {_thresholds(terms)} and, beyond it, {_ranks(terms)} by rank"
-    return "counts" if terms.view is MeasuredView.COUNTS else "cumulative counts"
+    if terms.view is not MeasuredView.SPLIT:
+        return "counts" if terms.view is MeasuredView.COUNTS else "cumulative counts"
+    at = f"the threshold {terms.threshold:,}" if isinstance(terms.threshold, int) else _BY_ROOT
+    return f"cumulative counts below {at} and, beyond it, what all groups have by rank"
 
 
-def _thresholds(terms: Terms) -> str:
-    if terms.threshold is None:
-        return "a threshold per region, by the noisy root,"
-    if isinstance(terms.threshold, int):
-        return f"the threshold {terms.threshold:,}"
-    return f"thresholds from {min(terms.threshold):,} to {max(terms.threshold):,}"
-
-
-def _ranks(terms: Terms) -> str:
-    return "what all groups have" if terms.ranks is None else f"what the {terms.ranks:,} largest groups have"
+_BY_ROOT = "a threshold per region, by the noisy root,"
 
 
 def _sizes(terms: Terms) -> str:

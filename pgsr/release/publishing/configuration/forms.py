@@ -152,10 +152,6 @@ COUNT_OR_COUNTS = Form(
     "an integer from 1 up, or a table with one for every level, such as {nation = 50, block = 7}",
     {"anyOf": [COUNT.schema, {"type": "object", "additionalProperties": COUNT.schema}]},
 )
-WHOLE_OR_WHOLES = Form(
-    "an integer from 0 up, or an array with one for every level, root first, such as [40, 12]",
-    {"anyOf": [WHOLE.schema, {"type": "array", "items": WHOLE.schema, "minItems": 1}]},
-)
 BOOLEAN = Form("true or false", {"type": "boolean"})
 TEXTS = Form(
     'an array of strings, such as ["nation", "state"]',
