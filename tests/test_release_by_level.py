@@ -23,8 +23,8 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, forecast, outline, read_release
 from pgsr.release.folder import manifest
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.plan.planning import stand_in_of
-from pgsr.release.plan.stand_ins import geometric_law
+from pgsr.data.stand_in import stand_in_of
+from pgsr.data.stand_in import geometric_law
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
 from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic

@@ -14,7 +14,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.plan.planning import recommended_split
+from pgsr.privacy.budget import recommended_split
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan
