@@ -11,10 +11,10 @@ from made_tables import TABLES, config, make_ledger, release, write_config, writ
 
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.budget import recommended_split
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.ledger import LedgerFile
-from pgsr.privacy.budget import recommended_split
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.plan import Plan

@@ -1,6 +1,7 @@
 """Stand-ins for private counts, made from public facts alone: a tree, numbers of groups, and a law of sizes."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def stand_in(regions: Sequence[int], groups: int, max_size: int, mean_size: floa
     if not 0 < mean_size < float("inf"):
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
     parents, start = [-1], 0
-    for above, here in zip(levels, levels[1:], strict=False):
+    for above, here in pairwise(levels):
         parents += [start + place * above // here for place in range(here)]
         start += above
     tree = Hierarchy.from_parents([f"region {place}" for place in range(len(parents))], parents)

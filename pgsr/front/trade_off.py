@@ -110,7 +110,7 @@ def plan(
         >>> plan(guess, "cumulative", "matching", error={"level_2": 10}).epsilon
         Fraction(41, 10)
     """
-    require_kind(counts, CountOfCounts, "the first argument", "give public counts, from pgsr.read or pgsr.data.stand_in")
+    require_kind(counts, CountOfCounts, "counts", "give public ones, from pgsr.read or pgsr.data.stand_in")
     if (epsilon is None) is (error is None):
         raise ArgumentError("give epsilon, to be told its error, or error, to be told its epsilon")
     if distance not in DISTANCES:

@@ -115,7 +115,7 @@ def least_epsilon(
         The epsilon, and the errors of all that were tried.
 
     Raises:
-        ArgumentError: there is no target, one is of no level or not above 0, or not even the largest epsilon reaches it.
+        ArgumentError: there is no target, one is of no level or not above 0, or no epsilon reaches it.
 
     Example:
         >>> falling = lambda epsilon: ExpectedErrors(np.array([1.0, 5.0]) / float(epsilon), np.zeros(2), 0.0)
@@ -127,7 +127,7 @@ def least_epsilon(
     for name, target in targets.items():
         if name not in names:
             raise ArgumentError(f"no level is called {name!r}; write one of {', '.join(names)}")
-        if not 0 < target < float("inf"):
+        if not isinstance(target, int | float) or not 0 < target < float("inf"):
             raise ArgumentError(f"the target error of {name} is {target!r}; give a number above 0")
     wanted = {list(names).index(name): target for name, target in targets.items()}
     tried: dict[Fraction, ExpectedErrors] = {}
