@@ -49,8 +49,8 @@ def plan(
         else:
             expected = forecast(asked, None, mean_size, replicates, stages.advance, stages, groups)
             frame, text = expected.to_frame(), f"{expected.sentence} {expected.limit} {expected.effort}"
-    _show_plan(frame, "Expected earth mover's distance per region, on a made-up stand-in")
-    console.print(escape(text), highlight=False)
+    _show_plan(frame)
+    console.print(escape(f"Errors are earth mover's distances per region. {text}"), highlight=False)
 
 
 def _by_level(texts: list[str] | None) -> dict[str, float]:
@@ -71,9 +71,9 @@ def _by_level(texts: list[str] | None) -> dict[str, float]:
     return found
 
 
-def _show_plan(frame: "pd.DataFrame", title: str) -> None:
+def _show_plan(frame: "pd.DataFrame") -> None:
     """Print a table of errors."""
-    table = Table(title=title)
+    table = Table()
     for column in frame.columns:
         table.add_column(str(column), justify="left" if column in ("level", "epsilon") else "right", overflow="fold")
     for row in frame.itertuples(index=False):
