@@ -1,12 +1,12 @@
 """Privacy-preserving group size release: from a table to noise, exact post-processing and answers side by side.
 
-The front door is here, fifteen names; everything else lives in its room:
+The front door is here, sixteen names; everything else lives in its room:
 
 | room            | some of its names                                                          |
 |-----------------|----------------------------------------------------------------------------|
 | `pgsr.noise`      | `Geometric`, `Noise`, `SplitByRoot`, `Measurement`, `Totals`                 |
 | `pgsr.privacy`    | `Secure`, `Seeded`, `Rho`, `Approximate`, `Unit`, `Ledger`                   |
-| `pgsr.data`       | `Estimate`, `Split`                                                        |
+| `pgsr.data`       | `Estimate`, `Split`, `stand_in`                                            |
 | `pgsr.problems`   | `pgsr.problems.conditions` has `cells`, `total`, `either`                    |
 | `pgsr.methods`    | `Mechanism`, `Method`, `PostProcess`, and distances in `metrics`             |
 | `pgsr.algorithms` | our exact algorithms; `pgsr.estimators` those that solve no stated problem   |
@@ -27,7 +27,7 @@ from pgsr.methods import Result, Status
 from pgsr.problems import Problem
 
 if TYPE_CHECKING:
-    from pgsr.front import compare, estimate, measure, read, solve, solvers
+    from pgsr.front import compare, estimate, measure, plan, read, solve, solvers
     from pgsr.reconciling import reconcile
 
 __version__ = installed_version()
@@ -44,6 +44,7 @@ __all__ = [
     "compare",
     "estimate",
     "measure",
+    "plan",
     "read",
     "reconcile",
     "solve",
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 _CALLED: dict[str, str] = {
-    **dict.fromkeys(("compare", "estimate", "measure", "read", "solve", "solvers"), "pgsr.front"),
+    **dict.fromkeys(("compare", "estimate", "measure", "plan", "read", "solve", "solvers"), "pgsr.front"),
     "reconcile": "pgsr.reconciling",
 }
 """The rooms of functions that are imported when they are used, since they bring the algorithms."""

@@ -50,19 +50,23 @@ def pgsr(
     del debug, version  # `main` looks for the first anywhere among the arguments
 
 
-app.command(epilog=release.EPILOG)(release.release)
-app.command(epilog=validate.EPILOG)(validate.validate)
-app.command(epilog=check.EPILOG)(check.check)
-app.command(epilog=intervals.EPILOG)(intervals.intervals)
-app.command(epilog=selftest.EPILOG)(selftest.selftest)
-app.command(epilog=plan.EPILOG)(plan.plan)
+RELEASE, LOOK, MACHINE = "Release", "Look at a release", "This machine"
+"""The groups of commands in the help."""
+
+app.command(epilog=validate.EPILOG, rich_help_panel=RELEASE)(validate.validate)
+app.command(epilog=plan.EPILOG, rich_help_panel=RELEASE)(plan.plan)
+app.command(epilog=release.EPILOG, rich_help_panel=RELEASE)(release.release)
+app.command(epilog=check.EPILOG, rich_help_panel=LOOK)(check.check)
+app.command(epilog=intervals.EPILOG, rich_help_panel=LOOK)(intervals.intervals)
+app.command(epilog=selftest.EPILOG, rich_help_panel=MACHINE)(selftest.selftest)
 
 
 @app.command(
+    rich_help_panel=MACHINE,
     epilog=examples(
         ("pgsr warmup", "a quarter of a minute, once per machine and version; later calls take seconds"),
         ("NUMBA_CACHE_DIR=/shared/pgsr pgsr warmup", "into a folder that several machines of one kind share"),
-    )
+    ),
 )
 def warmup() -> None:
     """Compile everything beforehand, so that no first call does: every method, noise and readers, on toys."""
@@ -72,8 +76,8 @@ def warmup() -> None:
         print(f"{seconds:6.2f} s  {name}", flush=True)
 
 
-app.add_typer(keys.app, name="key")
-app.add_typer(ledger.app, name="ledger")
+app.add_typer(keys.app, name="key", rich_help_panel=RELEASE)
+app.add_typer(ledger.app, name="ledger", rich_help_panel=RELEASE)
 
 
 def main() -> None:

@@ -5,10 +5,8 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Callable
 from contextlib import nullcontext
-from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
@@ -294,7 +292,7 @@ def test_every_stage_is_known(place):
     said: list[str] = []
     path = write_config(place)
     publish(path, say=said.append)
-    forecast(path, replicates=2, say=said.append, progress=False)
+    forecast(path, replicates=2, say=said.append)
     said.append(DRAWING)  # the command `pgsr intervals` says it
     assert tuple(text for text in said if text in Stages.STAGES) == Stages.STAGES
 
@@ -450,40 +448,15 @@ def test_the_console_script():
     assert done.stdout == EXAMPLE
 
 
-def test_plan_shows_every_mechanism_and_recommends_one(place):
+def test_plan_shows_the_errors_of_the_configured_release(place):
     (place / "entities.parquet").unlink()
-    done = invoke("plan", write_config(place), "--replicates", "2")
+    done = invoke("plan", write_config(place, level_names='["nation", "state", "county"]'), "--replicates", "2")
     assert done.exit_code == 0
-    for kind in Kind:
-        assert str(kind) in done.stdout
+    for column in ("level", "regions", "expected error", "nation", "state", "county"):
+        assert column in done.stdout
     said = " ".join(done.stdout.split())
-    assert 'choices take mechanism = "' in said
     assert "All this is about the stand-in" in said
-    lines = tomllib.loads(done.stdout.partition("release.toml:")[2])
-    assert set(lines) <= {"mechanism", "view", "shares"}
-    assert f'take mechanism = "{lines["mechanism"]}"' in said
-
-
-def test_plan_names_the_levels_and_weighs_them(place):
-    path = write_config(place, level_names='["nation", "state", "county"]')
-    asked = ("plan", path, "--replicates", "2", "--mechanism", "kuo", "--weight", "county=2", "--weight", "nation=0")
-    shown = " ".join(invoke(*asked).stdout.split())
-    assert "county ±" in shown
-    assert "level 0" not in shown
-    assert "posterior" not in shown
-    assert "(nation 0, state 1, county 2)" in shown
-
-
-@pytest.mark.drawn(1, pool="searched shares")
-def test_plan_searches_shares_and_recommends_them(place):
-    """With a share of a size that no usual split has, for a level that alone is worth something."""
-    path = write_config(place, max_size="5", level_names='["nation", "state", "county"]')
-    root_alone = ("--weight", "state=0", "--weight", "county=0")
-    done = invoke("plan", path, "--replicates", "2", "--mechanism", "posterior", "--search-shares", *root_alone)
-    assert "(searched)" in done.stdout
-    shares = tomllib.loads(done.stdout.partition("release.toml:")[2])["shares"]
-    assert sum(map(Fraction, shares)) == 1
-    assert "Its shares were searched for" in " ".join(done.stdout.split())
+    assert "no release of epsilon 1, by whatever mechanism, has a smaller error" in said
 
 
 def test_plan_finds_the_epsilon_of_a_target(place):
@@ -497,15 +470,10 @@ def test_plan_finds_the_epsilon_of_a_target(place):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--weight", "county"), "--weight is 'county'; write LEVEL=NUMBER, such as county=2"),
-        (("--weight", "=2"), "--weight is '=2'; write LEVEL=NUMBER"),
-        (("--weight", "level_1=-1"), "--weight level_1=-1: give a number from 0 up"),
-        (("--weight", "level_1=1", "--weight", "level_1=2"), "--weight is given twice for level_1; write it once"),
+        (("--target-error", "county"), "--target-error is 'county'; write LEVEL=ERROR, such as county=50"),
+        (("--target-error", "=2"), "--target-error is '=2'; write LEVEL=ERROR"),
         (("--target-error", "level_2=5", "--target-error", "level_2=6"), "--target-error is given twice for level_2"),
-        (("--weight", "foo=1"), "no level is called 'foo'; write one of level_0, level_1, level_2"),
-        (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=NUMBER"),
-        (("--target-error", "level_2=5", "--weight", "level_2=2"), "leave out --weight, --mechanism and --cell"),
-        (("--target-error", "level_2=5", "--search-shares"), "--cell, and --search-shares"),
+        (("--target-error", "level_2=inf"), "--target-error is 'level_2=inf'; write LEVEL=ERROR"),
         (("--target-error", "county=5"), "no level is called 'county'; write one of level_0, level_1, level_2"),
         (("--groups", "5"), "leave out --groups"),
     ],

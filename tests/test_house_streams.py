@@ -22,6 +22,7 @@ from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.methods import Mechanism
+from pgsr.methods.expected_errors import expected_errors
 from pgsr.nation import measure
 from pgsr.noise import Geometric, Totals
 from pgsr.noise.group_totals import noisy_totals
@@ -30,7 +31,6 @@ from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, Terms
-from pgsr.release.plan.planning import expected_errors
 from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis import (
     AdaptiveBudget,
@@ -189,7 +189,7 @@ def test_choices(counted: Callable[[int, str], None]) -> None:
 
 @pytest.mark.assure("R5")
 def test_plans(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]) -> None:
-    """Every mechanism once per replicate, all with the same noise, on public data."""
+    """Once per replicate, on public data."""
     asked: dict[Seeded, Counting] = {}
     stream = Seeded.stream
 
@@ -199,7 +199,7 @@ def test_plans(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], No
 
     monkeypatch.setattr(Seeded, "stream", noted)
     noise = Geometric(View.CUMULATIVE, 1)
-    expected_errors(truth_on(PAIR), {"alone": Mechanism(noise, Matching())}, replicates=3, progress=False)
+    expected_errors(truth_on(PAIR), Mechanism(noise, Matching()), replicates=3)
     assert asked.keys() == {Seeded("plan", replicate) for replicate in range(3)}
     for source in asked.values():
         counted(source.assert_once(of_measurement(noise, PAIR)), "streams of plans")

@@ -20,9 +20,7 @@ from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
-from pgsr.privacy.accounting.shares import starting_shares
-from pgsr.privacy.laws import GeometricNoise
-from pgsr.privacy.sensitivity import Sensitivity
+from pgsr.privacy.budget import recommended_split
 
 
 def test_errors_of_the_prior_have_the_inverse_information_as_covariance() -> None:
@@ -150,8 +148,7 @@ def test_every_size_of_every_level_is_held(epsilon: str, split: str) -> None:
     """
     truth = _households()
     tree = truth.hierarchy
-    found = starting_shares(tree, [Sensitivity(((1,),))] * 3, GeometricNoise)
-    shares = {"recommended": found, "1/20": ("1/20", "0", "19/20"), "equal": None}[split]
+    shares = {"recommended": recommended_split(3), "1/20": ("1/20", "0", "19/20"), "equal": None}[split]
     releases, held = 8, np.zeros(truth.counts.shape)
     for seed in range(releases):
         noisy = Geometric(View.CUMULATIVE, epsilon, shares=shares).measure(truth, Seeded("held", seed))

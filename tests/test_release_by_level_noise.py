@@ -9,6 +9,7 @@ from planned import planned
 
 from pgsr import Hierarchy, View
 from pgsr.data.counts import CountOfCounts
+from pgsr.data.stand_in import stand_in_of
 from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy import Secure, Seeded
@@ -16,7 +17,6 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import Terms
 from pgsr.release.checks.noise_law import Sum, families, judge
 from pgsr.release.checks.rehearsals import is_rehearsal
-from pgsr.release.plan.planning import stand_in_of
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(9) for j in range(2 + i % 3)])
 SIZES = (8, 4, 2)

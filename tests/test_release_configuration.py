@@ -11,12 +11,12 @@ from made_tables import TABLES, config, make_ledger, release, write_config, writ
 
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import PureEpsilon
+from pgsr.privacy.budget import recommended_split
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.plan.planning import recommended_split
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.stated.kinds import Kind, MeasuredView
 from pgsr.release.stated.plan import Plan
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
@@ -253,7 +253,10 @@ def test_the_example_names_every_key(place):
     for key in known:
         assert f"# {key} = " in EXAMPLE
     (place / "example.toml").write_text(EXAMPLE.replace("# [limits]", "[limits]"))
-    assert ReleaseConfig.read(place / "example.toml").terms.shares == recommended_split(3)
+    recommended = ReleaseConfig.read(place / "example.toml").terms
+    assert recommended.shares == recommended_split(3)
+    assert (recommended.kind, recommended.view) == (Kind.POSTERIOR, MeasuredView.SPLIT)
+    assert recommended.by_root
 
 
 def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:

@@ -87,9 +87,8 @@ def test_a_published_folder_with_sizes_per_level(config):
 
 
 def test_a_forecast(config):
-    found = forecast(config, mean_size=1.5, replicates=2, mechanisms=["kuo"], progress=False)
-    text = shown(found, "&lt;i&gt;state&lt;/i&gt;", f"<td>{len(found.choices)}</td>", "(configured)")
-    assert found.recommended().keys.replace('"', "&quot;") in text
+    found = forecast(config, mean_size=1.5, replicates=2)
+    shown(found, "&lt;i&gt;state&lt;/i&gt;", f"{found.errors.mean[1]:,.3g}")
 
 
 def test_a_ledger_with_its_balance(tmp_path):

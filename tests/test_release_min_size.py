@@ -216,8 +216,7 @@ def test_outline_and_plan_know_it(tmp_path):
     assert law.counts[0, 0] == len(GROUPS)
     with pytest.raises(ArgumentError, match="min_size = 2 says that no group is smaller"):
         stand_in_for(asked, None, 2.0, None)
-    plan = forecast(asked, mean_size=4.0, replicates=2, mechanisms=["m_h"])
-    assert {choice.terms.min_size for choice in plan.choices} == {2}
+    assert (forecast(asked, mean_size=4.0, replicates=2).errors.mean > 0).all()
 
 
 @pytest.mark.drawn(1)

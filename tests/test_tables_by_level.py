@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from pgsr import CountOfCounts, Hierarchy
+from pgsr.data.stand_in import stand_in_of
 from pgsr.errors import ArgumentError, CountError, HierarchyError, TableError
-from pgsr.release.plan.planning import stand_in_of
 from pgsr.tables import Entities, Groups, Parents, Quantities, count_groups
 from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.long import read_long, to_long

@@ -31,9 +31,9 @@ from pgsr.machine.isolation import run_isolated
 from pgsr.methods import Mechanism, Method, metrics
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.privacy import Secure, Seeded
+from pgsr.privacy.budget import recommended_split
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import ByteStream, Source, StreamId
-from pgsr.release.plan.planning import recommended_split
 
 _BENCH_STREAM = StreamId("bench", "counts", 0, ("bench",))
 

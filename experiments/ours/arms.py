@@ -13,7 +13,7 @@ from pgsr.estimators.two_stage import TwoStage
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.noise.view_rules import ViewRule
-from pgsr.release.plan.planning import recommended_split
+from pgsr.privacy.budget import recommended_split
 
 
 def equal_shares(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:

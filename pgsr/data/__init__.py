@@ -7,6 +7,7 @@
 | `views`          | `View`: counts, cumulative counts or ranked sizes of the same groups          |
 | `estimate`       | `Estimate`: what a method found, in a view                                    |
 | `intervals`      | `Intervals`: lower and upper ends of a statistic, or of every count         |
+| `stand_in`       | `stand_in`: made-up counts of a wished shape, to plan with                     |
 | `long_tables`    | a row per region and size; `region_ids` names regions, `rounding` rounds sums |
 """
 
@@ -14,6 +15,7 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.split_view import Split
+from pgsr.data.stand_in import stand_in
 from pgsr.data.views import View
 
 __all__ = [
@@ -22,4 +24,5 @@ __all__ = [
     "Hierarchy",
     "Split",
     "View",
+    "stand_in",
 ]

@@ -1,4 +1,4 @@
-"""The front door: from a table of one's own to answers side by side, in seven functions and with names for methods.
+"""The front door: from a table of one's own to answers side by side, in eight functions and with names for methods.
 
 | file         | what it does                                                                          |
 |--------------|---------------------------------------------------------------------------------------|
@@ -8,6 +8,7 @@
 | `taking`     | `solvers`: who takes a problem here and now, and why others do not                     |
 | `comparing`  | `compare`: methods side by side, of one problem or of one measurement                  |
 | `estimating` | `estimate`: a release from a measurement, with intervals                               |
+| `trade_off`  | `plan`: the error of an epsilon beforehand, or the epsilon of an error                  |
 | `names`      | the names of methods, those of the one catalogue                                      |
 
 `pgsr.read` and its siblings are these, loaded when they are called, so that `import pgsr` stays light. Nothing here
@@ -20,5 +21,6 @@ from pgsr.front.measuring import measure
 from pgsr.front.reading import read
 from pgsr.front.solving import solve
 from pgsr.front.taking import solvers
+from pgsr.front.trade_off import plan
 
-__all__ = ["Released", "compare", "estimate", "measure", "read", "solve", "solvers"]
+__all__ = ["Released", "compare", "estimate", "measure", "plan", "read", "solve", "solvers"]

@@ -56,9 +56,13 @@ def measure(
             f"{'seed and secure exclude each other' if secure else 'there is neither seed nor secure'}; "
             'give seed="demo" for research, whose noise anybody can draw again, or secure=True to publish'
         )
-    totals = Totals.NOISY if truth.private_groups else Totals.REGIONS
-    step = Geometric(_view(view), epsilon, totals=totals, max_quantity=truth.max_quantity)
-    return step.measure(truth, Secure() if seed is None else Seeded(seed))
+    return noise_step(truth, view, epsilon).measure(truth, Secure() if seed is None else Seeded(seed))
+
+
+def noise_step(counts: CountOfCounts, view: object, epsilon: Number) -> Geometric:
+    """Make the noise step with which `measure` measures counts of this kind."""
+    totals = Totals.NOISY if counts.private_groups else Totals.REGIONS
+    return Geometric(_view(view), epsilon, totals=totals, max_quantity=counts.max_quantity)
 
 
 def _view(view: object) -> ViewRule:

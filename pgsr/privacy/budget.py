@@ -63,6 +63,21 @@ class Budget:
         return f"Budget({' + '.join(map(str, self.levels))} = {self.total})"
 
 
+def recommended_split(n_levels: int) -> tuple[Fraction, ...]:
+    """Give the split of epsilon over n levels to start from, root first: n parts for the leaves, one for each other.
+
+    On real and made data no split of epsilon is within a tenth of the best at every level: errors of leaves fall nearly
+    like one over their share, those of a root like the root of one over it. This one is nowhere far from the best
+    (docs/study/choose_a_mechanism.md).
+
+    Example:
+        >>> [", ".join(map(str, recommended_split(n))) for n in (1, 2, 3, 4)]
+        ['1', '1/3, 2/3', '1/5, 1/5, 3/5', '1/7, 1/7, 1/7, 4/7']
+    """
+    part = Fraction(1, 2 * n_levels - 1)
+    return (*(part,) * (n_levels - 1), n_levels * part)
+
+
 def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fraction:
     """Read an int, str ('0.1', '1/3'), Fraction, Decimal or float (through its shortest text) as an exact fraction.
 

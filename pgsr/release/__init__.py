@@ -4,7 +4,7 @@
 
 | room            | what it holds                                                                              |
 |-----------------|--------------------------------------------------------------------------------------------|
-| `plan`          | `forecast`, `epsilon_for`: errors of any mechanism on a stand-in, shares of epsilon         |
+| `plan`          | `forecast`, `epsilon_for`: errors of the release on a stand-in, and the epsilon for them   |
 | `make`          | `publish` and `finish`: read, charge, measure, write, check; `outline`, `selftest`          |
 | `checks`        | `check`, for which nobody needs the data: conditions, replay, law of the noise              |
 | `read`          | `read_release`, a published folder as values; its intervals                                |
@@ -46,13 +46,13 @@ What is released, and where to. The ledger, made once per data set, keeps what m
     ...     ledger=ledger.path,
     ... )
 
-What that would be, and what errors to expect of every mechanism. Neither opens the private table or charges anything:
+What that would be, and what errors to expect of it. Neither opens the private table or charges anything:
 
     >>> dict(outline(config).facts)["state"]
     '2 regions, epsilon 1/2, sensitivity 1, noise of scale 2 (standard deviation 2.8)'
-    >>> found = forecast(config, mean_size=1.5, replicates=2, mechanisms=["posterior"], progress=False)
-    >>> found.labels[:2], found.mean.shape
-    (('kuo; 1/2, 1/2 (configured)', 'posterior; 1/3, 2/3'), (6, 2))
+    >>> found = forecast(config, mean_size=1.5)
+    >>> found.level_names, found.errors.mean.shape
+    (('nation', 'state'), (2,))
 
 The release, and what its readers do with the folder. `publish`, `outline` and `forecast` also take the name of a TOML
 file (`pgsr release --example` prints one) in place of the configuration:
@@ -75,7 +75,6 @@ with extra("release"):
     from pgsr.release.make.outline import outline
     from pgsr.release.plan.epsilon_for import epsilon_for
     from pgsr.release.plan.forecast import forecast
-    from pgsr.release.plan.share_search import choose_shares
     from pgsr.release.publishing.findings import Report
     from pgsr.release.read.reading import Published, read_release
     from pgsr.release.stated.terms import Terms
@@ -87,7 +86,6 @@ __all__ = [
     "Report",
     "Terms",
     "check",
-    "choose_shares",
     "epsilon_for",
     "finish",
     "forecast",

@@ -1,1 +1,1 @@
-"""What is planned before a release: its errors on a stand-in, shares of epsilon, the epsilon for given errors."""
+"""What is planned before a release: its errors on a stand-in, and the epsilon for given errors."""

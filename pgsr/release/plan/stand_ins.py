@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
+from pgsr.data.stand_in import geometric_law, spread_evenly, stand_in_of
 from pgsr.errors import ArgumentError
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.plan.planning import stand_in_of
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.terms import Terms
 
@@ -47,8 +47,7 @@ def stand_in_for(
         whose = f"{int(empty.totals[0]):,} groups, as many in each region as are public"
     else:
         tree = config.tree()
-        n_leaves = tree.n_regions - tree.n_inner
-        totals = groups // n_leaves + (np.arange(n_leaves) < groups % n_leaves)
+        totals = spread_evenly(groups, tree.n_regions - tree.n_inner)
         whose = f"{groups:,} groups, a guess, spread evenly over the regions"
     law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law, terms.min_size)
     sizes = f"{terms.min_size:,} to {terms.largest:,}"
@@ -60,21 +59,6 @@ def stand_in_for(
     made = stand_in_of(tree, totals.tolist(), law, max_sizes=sizes_by_level)
     truth = CountOfCounts(tree, made.values, made.name, max_quantity=terms.max_quantity, private_groups=private)
     return truth, about
-
-
-def geometric_law(mean_size: float, max_size: int) -> list[float]:
-    """Compute the chances of the sizes 0..K under a geometric law, where larger groups count as K, as in a release:
-
-        (1 - r) r^size below K, r^K at K, with r = mean_size / (1 + mean_size).
-
-    Their mean is mean_size (1 - r^K), less than `mean_size` by what counting larger groups as K takes away.
-
-    Example:
-        >>> geometric_law(1.0, 3)
-        [0.5, 0.25, 0.125, 0.125]
-    """
-    ratio = mean_size / (1 + mean_size)
-    return [ratio**size / (1 + mean_size) for size in range(max_size)] + [ratio**max_size]
 
 
 def _law_by_excess(size_law: Sequence[float], terms: Terms) -> list[float]:

@@ -1,0 +1,161 @@
+"""Planning before data are seen: stand-ins, expected errors on them, and the least epsilon for an error."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from pgsr import Hierarchy, PgsrError, View
+from pgsr.algorithms import TreeProjection
+from pgsr.data.stand_in import geometric_law, stand_in, stand_in_of
+from pgsr.errors import ArgumentError
+from pgsr.estimators import BottomUp, Matching
+from pgsr.methods import Mechanism, metrics
+from pgsr.methods.expected_errors import (
+    _LAST,
+    ExpectedErrors,
+    _next_readable,
+    _search,
+    expected_errors,
+    least_epsilon,
+    readable,
+    shown,
+)
+from pgsr.noise import Geometric
+from pgsr.privacy import Seeded
+
+TREE = Hierarchy.from_paths([("US", state) for state in "abcdefgh"])
+MADE = stand_in_of(TREE, [4_000] * 8, 0.6 ** np.arange(30))
+
+
+# Stand-ins
+
+
+def test_a_stand_in_has_the_public_totals():
+    assert (MADE.totals[1:] == 4_000).all()
+    assert MADE.max_size == 29
+    assert stand_in_of(TREE, [5] * 8, [0, 1]).counts[1:, 1].tolist() == [5] * 8
+
+
+def test_a_wished_shape_is_made_evenly():
+    made = stand_in((1, 3, 7), groups=50_000, max_size=6, mean_size=2.0)
+    tree = made.hierarchy
+    assert tree.regions_per_level == [1, 3, 7]
+    assert sorted(len(tree.children(region)) for region in (1, 2, 3)) == [2, 2, 3]
+    assert made.totals[0] == 50_000
+    assert np.ptp(made.totals[tree.leaves]) <= 1
+    np.testing.assert_allclose(made.counts[0] / 50_000, geometric_law(2.0, 6), atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"regions": (2, 4)}, "1 and then no fewer from the root"),
+        ({"regions": (1, 4, 3)}, "1 and then no fewer from the root"),
+        ({"regions": ()}, "1 and then no fewer from the root"),
+        ({"regions": (1, 2.5)}, "regions has 2.5; give whole numbers from 1 up"),
+        ({"groups": 0}, "groups has 0; give whole numbers"),
+        ({"max_size": True}, "max_size has True; give whole numbers"),
+        ({"mean_size": 0}, "mean_size=0; give a number above 0"),
+        ({"mean_size": float("nan")}, "mean_size=nan; give a number above 0"),
+    ],
+)
+def test_shapes_that_are_none(changed, said):
+    shape = {"regions": (1, 2), "groups": 10, "max_size": 3, "mean_size": 1.0}
+    with pytest.raises(ArgumentError, match=said):
+        stand_in(**(shape | changed))
+
+
+# Expected errors
+
+
+def test_errors_are_those_of_releases_with_the_seed_of_plans():
+    mechanism = Mechanism(Geometric(View.CUMULATIVE, 1, ("0", "1")), BottomUp())
+    told = []
+    found = expected_errors(MADE, mechanism, 3, lambda done, total: told.append((done, total)))
+    runs = [mechanism.release(MADE, Seeded("plan", replicate)).estimate for replicate in range(3)]
+    errors = np.array([metrics.level_means(MADE, metrics.emd(MADE, run)) for run in runs])
+    np.testing.assert_allclose(found.mean, errors.mean(axis=0))
+    np.testing.assert_allclose(found.standard_error, errors.std(axis=0, ddof=1) / np.sqrt(3))
+    assert told == [(0, 3), (1, 3), (2, 3)]
+    assert found.seconds > 0
+    by_count = expected_errors(MADE, mechanism, 3, distance=metrics.l1)
+    np.testing.assert_allclose(
+        by_count.mean, np.mean([metrics.level_means(MADE, metrics.l1(MADE, run)) for run in runs], axis=0)
+    )
+
+
+def test_more_budget_means_smaller_expected_errors_and_the_split_matters():
+    half, top, rich = (
+        expected_errors(MADE, Mechanism(Geometric(View.CUMULATIVE, epsilon, shares), Matching()), 3)
+        for epsilon, shares in ((1, ("1/2", "1/2")), (1, ("9/10", "1/10")), (5, None))
+    )
+    assert (rich.mean < half.mean).all()
+    assert top.mean[1] > half.mean[1], "a tenth of the budget is too little for the leaves"
+
+
+def test_mistakes_are_sentences():
+    good = Mechanism(Geometric(View.COUNTS, 1), TreeProjection())
+    for replicates in (1, True, 2.0):
+        with pytest.raises(PgsrError, match="at least 2"):
+            expected_errors(MADE, good, replicates)
+    with pytest.raises(PgsrError, match="stand-in"):
+        expected_errors(TREE, good, 2)
+    with pytest.raises(PgsrError, match="leaf_totals"):
+        stand_in_of(TREE, [1, 2], [1, 1])
+    with pytest.raises(PgsrError, match="size_law"):
+        stand_in_of(TREE, [1] * 8, [0, 0])
+
+
+# The least epsilon
+
+
+def test_readable_epsilons_rise():
+    all_of_them = [readable(place) for place in range(_LAST + 1)]
+    assert all_of_them == sorted(set(all_of_them))
+    assert (all_of_them[0], all_of_them[-1]) == (Fraction(1, 1000), Fraction(100))
+    assert all(Fraction(shown(epsilon)) == epsilon for epsilon in all_of_them)
+    assert max(b / a for a, b in pairwise(all_of_them)) <= Fraction(11, 10)
+    for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(99)):
+        assert readable(_next_readable(epsilon)) == min(e for e in all_of_them if e >= epsilon)
+    assert _next_readable(Fraction(1000)) == _LAST
+
+
+@pytest.mark.parametrize("start", [0, 1, 150, 270, _LAST])
+@pytest.mark.parametrize("wanted", [0, 1, 2, 99, 271, _LAST - 1, _LAST, _LAST + 1])
+def test_the_search_finds_the_first(start, wanted):
+    """And tries no more than a few dozen."""
+    asked = []
+    found = _search(lambda place: asked.append(place) or place >= wanted, start)
+    assert found == (wanted if wanted <= _LAST else None)
+    assert len(set(asked)) <= 30
+
+
+def falling(epsilon: Fraction) -> ExpectedErrors:
+    """An error of 1 / epsilon of the first level, and of 5 / epsilon of the second."""
+    return ExpectedErrors(np.array([1.0, 5.0]) / float(epsilon), np.zeros(2), 0.0)
+
+
+def test_all_targets_hold_at_the_epsilon_and_one_does_not_below():
+    names = ("nation", "state")
+    for targets, wanted in (({"nation": 10}, "1/10"), ({"nation": 10, "state": 10}, "1/2"), ({"state": 3}, "17/10")):
+        found, tried = least_epsilon(falling, targets, names, Fraction(1, 3))
+        assert found == Fraction(wanted)
+        assert found in tried
+    with pytest.raises(ArgumentError, match=r"not even epsilon 100 reaches an error of 0\.001 at .state., where it is"):
+        least_epsilon(falling, {"state": 0.001}, names, Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("targets", "said"),
+    [
+        ({"town": 3}, "no level is called 'town'; write one of nation, state"),
+        ({"state": 0}, "the target error of state is 0; give a number above 0"),
+        ({"state": float("nan")}, "give a number above 0"),
+        ({}, "there is no target"),
+    ],
+)
+def test_targets_that_are_none(targets, said):
+    with pytest.raises(ArgumentError, match=said):
+        least_epsilon(falling, targets, ("nation", "state"), Fraction(1))
