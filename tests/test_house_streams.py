@@ -46,7 +46,6 @@ from pgsr.synthesis import (
 from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
-from pgsr.synthesis.queries.sensitivity import NoiseScale
 from pgsr.synthesis.queries.transcript import RhoLedger
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
@@ -275,7 +274,7 @@ def test_a_curator_asks_once_per_operation() -> None:
     workload, source = Workload(ALIKE, (marginal,)), Counting()
     settings = {"neighbours": Neighbours.REPLACE, "n_persons": None, "ledger": None, "name": "population"}
     budget = AdaptiveBudget(1, "1e-6", rounds=1)
-    curator = Curator(couples(ALIKE), workload, budget, source, noise=NoiseScale.COMMON, **settings)
+    curator = Curator(couples(ALIKE), workload, budget, source, **settings)
     curator.measure(curator.select(np.zeros(workload.n_queries)))
     asked = list(source.asked)
     assert len(asked) == len(set(asked)) == 2

@@ -150,6 +150,6 @@ def forecast(
 
 
 def errors_of(terms: Terms, stand_in: CountOfCounts, replicates: int, progress: Progress) -> ExpectedErrors:
-    """Estimate the errors of a release under these terms; facts, which are about the data, are left out."""
-    plan = Plan.of(replace(terms, intervals=None, facts=()), stand_in.hierarchy.regions_per_level)
+    """Estimate the errors of a release under these terms."""
+    plan = Plan.of(replace(terms, intervals=None), stand_in.hierarchy.regions_per_level)
     return expected_errors(stand_in, plan.mechanism, replicates, progress)
