@@ -28,7 +28,6 @@ ALLOWED = {
     "tests compare with the other side of an enclosure, or with an iteration that goes on": (
         *("loss_of_cells(above=)", "loss_of_vector(above=)", "tightened(sweeps=)"),
     ),
-    "goes with the intervals' own change": ("Uncertainty(errors=)",),
 }
 """Options that nothing outside the tests sets, by the reason why they are there."""
 
