@@ -14,7 +14,7 @@ from program_files import NAMES, problem_of
 from scipy import sparse
 from strict_lp import NotStrictError, by_strict_reader, of_highs, of_program
 
-from pgsr import Hierarchy, Problem, View
+from pgsr import Hierarchy, Problem
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import INSTANCES
 from pgsr.experiments.lib.optimum import optimum_of
@@ -56,8 +56,7 @@ def wide_problems():
     strange = Hierarchy.from_paths([("e1", "New York [NY]"), ("e1", '3 + 4 < 7; "x" *'), ("e1", "Doña/Ana\\漢:^-=")])
     yield "strange names", Problem.of(np.vstack([noisy, noisy[:1]]), strange, groups=9, label="free \\ 漢\nEnd")
     yield "a region called inf", Problem.of([[5, -4]], Hierarchy.from_paths([("inf",)]), groups=3)
-    steps = ([[0, 3, 5]], [[1, 2], [0, 3]])
-    yield "sizes per level", Problem.of(steps, tree, View.CUMULATIVE, groups=5)
+    yield "sizes per level", Problem.of(([[0, 3, 2]], [[1, 1], [0, 3]]), tree, groups=5)
     long = Hierarchy.from_paths([("US", "a" * 244), ("US", "b")])
     yield "long names", Problem.of(noisy, long, groups=15)
 
