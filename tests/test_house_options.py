@@ -32,7 +32,6 @@ ALLOWED = {
         *("stand_in_of(seed=)", "replay(seed=)", "agreement(seed=)", "Instance(seed=)"),
         *("households(seed=)", "related_households(seed=)", "referrals(seed=)"),
     ),
-    "goes with the intervals' own change": ("Uncertainty(errors=)",),
 }
 """Options that nothing outside the tests sets, by the reason why they are there."""
 
