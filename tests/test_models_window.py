@@ -189,7 +189,8 @@ def test_programs_fall_apart_into_regions_and_come_together():
     ends = [(part.program.n, part.program.m) for part in parts(handed, apart=True)]
     assert sum(n for n, _ in ends) == handed.n
     assert [m for _, m in ends] == [1, 1, 1]
-    assert len(list(parts(window(formulate(Problem.m_h(naive_measurement(tree))), None).columns(False, None)))) == 1
+    tied = window(formulate(Problem.m_h(naive_measurement(tree))), None).columns(False, None)
+    assert len(list(parts(tied, apart=True))) == 1
     assert len(list(parts(handed, apart=False))) == 1
     whole, apart = Scipy().solve(problem), CpSat().solve(problem)
     assert whole.status is apart.status is Status.OPTIMAL

@@ -80,13 +80,13 @@ def test_ties_are_decided_by_further_bits(gamma: Fraction) -> None:
         value = border + offset
         if 0 <= value < 2**192:
             parts = [value >> 128, value >> 64 & 2**64 - 1, value & 2**64 - 1]
-            assert Coins(Bytes(*parts)).survives(gamma, 0, 0) is survives  # pyright: ignore[reportArgumentType]
+            assert Coins(Bytes(*parts)).survives(gamma) is survives  # pyright: ignore[reportArgumentType]
 
 
 def test_certain_and_impossible_events() -> None:
-    assert Coins(Bytes()).survives(Fraction(0), 0, 0)  # pyright: ignore[reportArgumentType]
+    assert Coins(Bytes()).survives(Fraction(0))  # pyright: ignore[reportArgumentType]
     with pytest.raises(BudgetError):
-        Coins(stream("negative")).survives(Fraction(-1, 2), 0, 0)
+        Coins(stream("negative")).survives(Fraction(-1, 2))
 
 
 class Restart(Exception):

@@ -106,14 +106,14 @@ class Coins:
 
     Example:
         >>> coins = Coins(ByteStream(bytes(32)))
-        >>> [coins.survives(Fraction(1, 2), 0, 0) for _ in range(4)]
+        >>> [coins.survives(Fraction(1, 2)) for _ in range(4)]
         [False, False, True, False]
     """
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
 
-    def survives(self, gamma: Fraction, first: int, n_bits: int) -> bool:
+    def survives(self, gamma: Fraction, first: int = 0, n_bits: int = 0) -> bool:
         """Draw True with probability exp(-gamma), from a uniform number whose first `n_bits` bits may be given."""
         if gamma < 0:
             raise BudgetError(f"an event of probability exp({-gamma}) does not exist; gamma is at least 0")
