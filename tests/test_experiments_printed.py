@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from fractions import Fraction
+from html import unescape
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_experiments_have_printed_numbers_or_a_reason(swept):
 
 @pytest.mark.drawn(2, pool="reports of experiments")
 def test_every_printed_number_stands_beside_ours_or_says_why_not(swept):
-    rows = re.findall(r"<tr>.*?</tr>", html.render(report_blocks(swept, Profile.PAPER)))
+    rows = re.findall(r"<tr>.*?</tr>", unescape(html.render(report_blocks(swept, Profile.PAPER))))
     matched = {row.printed for section in swept for row in section.means if row.printed is not None}
     for number in all_printed():
         shown = [row for row in rows if f">{as_printed(number.value)}<" in row]
