@@ -101,7 +101,7 @@ HEALTH = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck
 @settings(max_examples=scale(60, 3_000), deadline=None, suppress_health_check=HEALTH, print_blob=True)
 @example(USUAL)
 @example(USUAL | {"kind": "posterior", "intervals": "9/10"})
-@example(USUAL | {"kind": "posterior", "max_size": (4, 2), "intervals": "9/10"})
+@example(USUAL | {"kind": "kuo", "max_size": (4, 2)})
 @example(USUAL | {"kind": "kuo", "totals": "noisy", "private_groups": True})
 @example(USUAL | {"n_groups": 0})
 @given(releases())

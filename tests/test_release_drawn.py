@@ -93,7 +93,7 @@ def test_sums_of_no_draws_are_no_evidence(tmp_path):
 
 
 @pytest.mark.drawn(2)
-@pytest.mark.parametrize("kind", [Kind.M_H, Kind.M_C_DP, Kind.KUO, Kind.TWO_STAGE, Kind.POSTERIOR], ids=str)
+@pytest.mark.parametrize("kind", [Kind.M_H, Kind.M_C_DP, Kind.KUO], ids=str)
 @pytest.mark.parametrize("sizes", [(3, 2, 1), (2, 2, 2)])
 def test_branches_of_different_depth_have_no_sizes_per_level(tmp_path, kind, sizes):
     regions = pd.DataFrame({"region": ["US", "GA", "MI", "MI1"], "parent": [None, "US", "US", "MI"]})
