@@ -16,7 +16,6 @@ from pgsr.data.views import View
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
 from pgsr.methods.catalogue import Use
-from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, PostProcess
 from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.privacy.random import Seeded, StreamId
@@ -62,9 +61,9 @@ def steps() -> list[Step]:
         ("certificates", _bound_toys),
         ("draws of the posterior", _draw),
         ("lower bounds", lambda: lower_bound([1, 1], 1)),
+        ("moves of groups", _move_groups),
         ("sizes per level", solve_levels),
         ("flows of many units", _send_many_units),
-        ("cycles of cumulative counts", _close_cycles),
         ("CSV files", _read_a_table),
         ("draws of noisy tables", _draw_tables),
         ("answers of synthesis", _answer_queries),
@@ -130,6 +129,17 @@ def solve_levels() -> None:
     estimators.Matching().apply(noisy)
 
 
+def _move_groups() -> None:
+    """List the moves of groups of a toy, which good integers of cumulative counts have no need of."""
+    from pgsr.algorithms.m_c.dual import SquaresDual
+    from pgsr.algorithms.m_c.moves import Moves
+
+    problem = next(p for p in toys.problems() if p.integer and algorithms.CumulativeIntegers().supports(p) is None)
+    dual = SquaresDual(problem.relaxed())
+    zeros = np.zeros(dual.shape, np.int64)
+    Moves(dual, np.zeros(dual.y.shape, np.int64), zeros, zeros.astype(float), 1.0)
+
+
 def _send_many_units() -> None:
     """Send 100 units along a path of 200 vertices: too far for short searches, too many to go one by one."""
     from pgsr.engines.quadratic_flow.integers import cheapest_flow
@@ -139,23 +149,6 @@ def _send_many_units() -> None:
     none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)
     path = FlowNetwork.of(np.arange(1, n), np.arange(n - 1), none, none + 1, none, n, supply)
     cheapest_flow(path, start=np.zeros(n))
-
-
-def _close_cycles() -> None:
-    """Find the cheapest integers of a toy's cumulative counts by cycles, which good integers have no need of."""
-    from pgsr.algorithms.m_c import cycles
-    from pgsr.algorithms.m_c.dual import SquaresDual
-    from pgsr.data.hierarchy import Hierarchy
-    from pgsr.data.sizes import Sizes
-    from pgsr.noise.measurement import Measurement, Totals
-    from pgsr.privacy.laws.per_level import GeometricNoise
-
-    tree, values = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[4, 9], [1, 2], [5, 7]])
-    noise = (GeometricNoise(Fraction(1)),) * 2
-    about = Sizes.alike(tree, 1), (View.CUMULATIVE,), values.ravel()
-    noisy = Measurement(*about, noise, Totals.REGIONS, values[:, -1], False)
-    dual = SquaresDual(Problem.m_c(noisy).relaxed())
-    cycles.cheapest(dual, values[1:], np.zeros((1, dual.n)), Deadline())
 
 
 def _read_a_table() -> None:
