@@ -31,8 +31,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "NotebookF
 class NotebookFile(pytest.File):
     def collect(self) -> "Iterator[Notebook]":
         notebook = Notebook.from_parent(self, name="runs_and_shows_its_figures")
-        notebook.add_marker(pytest.mark.slow)
-        notebook.add_marker(pytest.mark.drawn(1, pool="notebooks"))  # what they call has tests of its own
+        if not self.path.name.startswith("01_"):
+            notebook.add_marker(pytest.mark.slow)
         yield notebook
 
 

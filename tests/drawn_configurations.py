@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from instances import rng_of
 
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.stated.kinds import Kind
@@ -21,7 +22,7 @@ def drawn_configuration(seed: int, folder: Path) -> ReleaseConfig:
     Raises:
         PgsrError: the terms contradict each other; another seed may have better ones.
     """
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     paths, depth = _paths(rng)
     levels = [f"level {n}" for n in range(depth)]
     largest = int(rng.choice([1, 2, 3, 6, 30]))

@@ -1,12 +1,13 @@
 """Random instances, and how many of them to test."""
 
 import os
-from collections.abc import Iterable
 
 import numpy as np
-import pytest
 
 from pgsr import CountOfCounts, Hierarchy
+
+SEED = int(os.environ.get("PGSR_SEED", "0"))
+"""The seed of all random instances of a run: PGSR_SEED=7 make test-all draws others than usual."""
 
 FULL = os.environ.get("PGSR_FULL", "") not in ("", "0")
 """Whether the full counts run (environment variable PGSR_FULL=1) or the share that fits into continuous integration."""
@@ -17,9 +18,9 @@ def scale(ci: int, full: int) -> int:
     return full if FULL else ci
 
 
-def drawn_of_each(n: int, what: str, values: Iterable) -> list:
-    """Mark each value of a parameter so that `make test` runs n of the items that have it, whatever else they have."""
-    return [pytest.param(value, marks=pytest.mark.drawn(n, pool=f"{what}, {value!r}")) for value in values]
+def rng_of(*keys: int) -> np.random.Generator:
+    """Make the generator of some random instances, by the run's seed and by keys that tell them from others."""
+    return np.random.default_rng(keys if SEED == 0 else (SEED, *keys))
 
 
 def random_tree(rng: np.random.Generator, max_regions: int = 12, n_levels: int | None = None) -> Hierarchy:

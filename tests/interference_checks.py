@@ -1,6 +1,8 @@
 """Non-interference: over one public frame, releases of very different populations leave the same behind, byte for byte.
 
 The noisy values of the first population are put in place of those of all others, so that whatever still differs came
+from instances import rng_of
+from instances import rng_of
 from the data past the noise. Compared is all that `release_traces` records. Numbers that are public choose between two
 ways in large data alone (a million rows, blocks of cells), so these are made small here: otherwise no population could
 choose for itself.
@@ -105,7 +107,7 @@ FRAMES = {
 
 def populations(private: bool) -> Iterator[tuple[str, np.ndarray]]:
     """Yield very different sizes of all groups, by name; in a private table of groups there are other groups, too."""
-    usual = np.random.default_rng(0).integers(0, 5, GROUPS)
+    usual = rng_of(0).integers(0, 5, GROUPS)
     yield "usual", usual
     yield "nobody anywhere", np.zeros(GROUPS, np.int64)
     yield "one person", np.eye(1, GROUPS, 7, dtype=np.int64)[0]
@@ -174,7 +176,7 @@ def _ledger(folder: Path, frame: Frame) -> None:
 def _write(folder: Path, sizes: np.ndarray, private: bool) -> None:
     """Write a population in every form of input; its rows are in an order of their own."""
     group = np.repeat(np.arange(len(sizes)), sizes)
-    order = np.random.default_rng(len(group)).permutation(len(group))
+    order = rng_of(len(group)).permutation(len(group))
     people = pa.table({"entity": order, "group": group[order]})
     pq.write_table(people, folder / "entities.parquet", row_group_size=1 + len(group) // 3)
     pa_csv.write_csv(people, folder / "entities.csv")

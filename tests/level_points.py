@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from instances import rng_of
 
 from pgsr import Hierarchy, Problem, View
 from pgsr.data.sizes import Sizes
@@ -84,7 +85,7 @@ def problem_of(name: str, view: View, totals, seed: int, norm: int = 2) -> Probl
 
     Cumulative counts are of regions alone.
     """
-    shape, points, rng = SHAPES[name][0], points_of(name), np.random.default_rng([seed, len(name)])
+    shape, points, rng = SHAPES[name][0], points_of(name), rng_of(seed, len(name))
     sizes = Sizes(shape.tree, shape.max_sizes)
     sums = np.add.reduceat(points, sizes.first_cell[:-1], axis=1)
     small = np.flatnonzero(sums[:, 0] <= 4)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
+from instances import rng_of
 
 from pgsr import CountOfCounts
 from pgsr.data import Estimate
@@ -46,7 +47,7 @@ LEAVES = [("US", state, f"{state}{i}") for state in ("GA", "MI") for i in range(
 
 def write_tables(folder: Path, seed: int = 0, n_groups: int = 60, leaves: list[tuple[str, ...]] | None = None) -> None:
     """Write entities.parquet, groups.parquet and regions.csv; ids of regions are their paths."""
-    rng, leaves = np.random.default_rng(seed), leaves or LEAVES
+    rng, leaves = rng_of(seed), leaves or LEAVES
     ids = ["/".join(path) for path in leaves]
     region = pa.array(ids).take(pa.array(np.arange(n_groups) % len(ids)))
     sizes = rng.integers(0, 5, n_groups)

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 from condition_checks import best_real
+from instances import rng_of
 
 from pgsr import Hierarchy, Problem, View
 from pgsr.problems.conditions import cells, either
@@ -188,7 +189,7 @@ def cases(seed: int) -> dict[str, Plain]:
 
     Totals and conditions hold for a table that the values are noisy versions of, so every case has a point.
     """
-    rng = np.random.default_rng([54, seed])
+    rng = rng_of(54, seed)
     leaves, n_sizes = SHAPES[seed % len(SHAPES)]
     truth: dict[Path, np.ndarray] = {leaf: rng.integers(0, 3, n_sizes) for leaf in leaves}
     inner = {leaf[:n] for leaf in leaves for n in range(1, len(leaf))}

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-import numpy as np
+from instances import rng_of
 
 Path = tuple[str, ...]
 Measured = tuple[Path, Fraction, Fraction]
@@ -133,7 +133,7 @@ def _least_whole(table: Table) -> Fraction:
 
 def tables(seed: int) -> dict[str, Table]:
     """Small tables of every kind, by name: whole and real answers, signs free or not, on two and three levels."""
-    rng = np.random.default_rng([55, seed])
+    rng = rng_of(55, seed)
     whole = tuple(
         (path, Fraction(int(rng.integers(-2, 12)) + 8 * (len(path) == 1)), Fraction(int(rng.integers(1, 4))))
         for path in ((("US",), ("US", "A"), ("US", "B"), ("US", "C")), (("US",), ("US", "A"), ("US", "B"),

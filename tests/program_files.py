@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr import View
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
@@ -16,7 +17,7 @@ NAMES = [name for name in PROBLEMS if not name.endswith(ADDED)]
 
 
 def problem_of(name, instance=0):
-    return random_problem(name, np.random.default_rng([7, instance, *name.encode()]))
+    return random_problem(name, rng_of(7, instance, *name.encode()))
 
 
 def value_of(program, x):

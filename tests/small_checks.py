@@ -7,6 +7,7 @@ from typing import Any
 
 import naive
 import numpy as np
+from instances import rng_of
 from law_fits import chi_square_p, histogram, kolmogorov_smirnov_p
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, frozen, release_loss
@@ -48,7 +49,7 @@ def r1_thresholds_of_large_scales() -> None:
 
 
 def r2_ties() -> None:
-    noise, rng = DoubleGeometric(Fraction(2)), np.random.default_rng(1)
+    noise, rng = DoubleGeometric(Fraction(2)), rng_of(1)
     for first_bits, chunks in forced_cases(rng, noise.scale, 80):
         values = np.zeros(1, np.int64)
         noise.add_to(values, ScriptedBytes([first_bits], chunks))  # type: ignore[arg-type]
@@ -306,7 +307,7 @@ def r7_likelihood_with_noisy_totals() -> None:
 
 def r8_replay() -> None:
     """Random pairs, and one in which the smallest size changes."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     pairs = [(truth_of(PAIR, ((1, 1, 2), (1, 3)), 3), truth_of(PAIR, ((0, 1, 2), (1, 3)), 3))]
     for _ in range(8):
         truth = CountOfCounts(PAIR, rng.integers(0, 3, (2, 4)), name="replay")

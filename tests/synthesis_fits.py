@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from instances import rng_of
 
 from pgsr.privacy import Seeded
 from pgsr.privacy.random import ByteStream, StreamId
@@ -20,7 +21,7 @@ BUDGET = AdaptiveBudget(1, "1e-6", rounds=6, alpha="2/3")
 
 
 def population(seed: int = 0, n_groups: int = 40) -> Population:
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     sizes = rng.integers(1, DOMAIN.max_size + 1, n_groups)
     persons = np.column_stack([rng.integers(0, len(a), sizes.sum()) for a in DOMAIN.individual])
     group_of = np.repeat(np.arange(n_groups), sizes)
@@ -38,7 +39,7 @@ class Memory:
     """A method that knows what was measured, and guesses the rest from its seed."""
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "Remembering":
-        guesses = np.random.default_rng([seed, n_groups, n_persons]).random(workload.n_queries)
+        guesses = rng_of(seed, n_groups, n_persons).random(workload.n_queries)
         return Remembering(workload, guesses)
 
 

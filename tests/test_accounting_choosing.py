@@ -38,7 +38,7 @@ def test_geometric_noise_wins_from_this_rho_on() -> None:
         assert laws == [GaussianNoise, GaussianNoise, GeometricNoise, GeometricNoise, GeometricNoise]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("sensitivity", "last"), [(ONE, 13), (TWO, 6)])
 def test_pure_epsilon_is_better_up_to_so_many_levels(sensitivity, last) -> None:
     """At (epsilon 1, delta 1e-8) split equally."""

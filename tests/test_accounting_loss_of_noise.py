@@ -48,7 +48,7 @@ def test_very_many_changes_are_not_listed() -> None:
         loss_of_vector(DoubleGeometric(Fraction(5)), (2, 2), 80)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sigma_squared", ["1/3", "2", "15/2"])
 @pytest.mark.parametrize("change", [(2,), (3,), (2, 2), (2, 1, 1)])
 def test_deltas_are_the_largest_over_all_changes(change, sigma_squared) -> None:
@@ -62,7 +62,7 @@ def test_deltas_are_the_largest_over_all_changes(change, sigma_squared) -> None:
             assert exact * (1 - mpf("1e-20")) - mpf("1e-24") <= stated <= exact * (1 + mpf("1e-9")) + mpf("1e-24")
 
 
-@pytest.mark.drawn(1, pool="likelihoods keep the budget")
+@pytest.mark.slow
 def test_levels_compose_whichever_change_each_has() -> None:
     """Two levels, of which each may change in any way: the stated delta is at least that of every combination."""
     laws = {DiscreteGaussian(Fraction(3)): (2,), DiscreteGaussian(Fraction(5, 3)): (2, 1)}

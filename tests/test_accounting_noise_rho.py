@@ -18,7 +18,6 @@ from pgsr.privacy.sensitivity import Sensitivity
 ONE = Sensitivity(((1,),))
 
 
-@pytest.mark.assure("R6")
 def test_likelihoods_keep_every_budget(counted: Callable[[int, str], None]) -> None:
     """Neighbours of every unit, and both laws."""
     n_pairs = checks.likelihoods_keep_every_budget()

@@ -21,7 +21,7 @@ def below_exp(epsilon: Fraction) -> Fraction:
     return Fraction(exp(epsilon)) * (1 - Fraction(1, 10**9))
 
 
-@pytest.mark.drawn(1, pool="likelihoods keep the budget")
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, *[4] * FULL])
 def test_pure_charges_by_all_answers(n) -> None:
     """The least epsilon at a delta, and hardly less would do: the bound is that of the responses themselves."""

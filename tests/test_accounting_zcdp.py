@@ -3,9 +3,8 @@
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from many_digits import precise, real  # noqa: F401
 from mpmath import mp, mpf
 from privacy_amounts import pairs
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("precise")
 
 
 def test_enclosures_hold_and_are_narrow() -> None:
-    rng = np.random.default_rng(72)
+    rng = rng_of(72)
     for _ in range(scale(300, 20_000)):
         x = Fraction(int(rng.integers(1, 10**18)), int(rng.integers(1, 10**18))) * Fraction(2) ** int(
             rng.integers(-99, 99)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from level_points import SHAPES
 
 from pgsr import Hierarchy, PgsrError, Problem, Status, View, certify
@@ -24,7 +24,7 @@ def consistency_problem(rng, tree, noisy, view=View.COUNTS):
 
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_equals_least_squares(view):
-    rng = np.random.default_rng(41)
+    rng = rng_of(41)
     for _ in range(scale(300, 5_000)):
         tree = random_tree(rng, max_regions=15)
         noisy = rng.integers(-20, 100, (tree.n_regions, int(rng.integers(1, 5))))
@@ -40,7 +40,7 @@ def test_equals_least_squares(view):
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_equals_least_squares_with_sizes_per_level(name):
-    shape, rng = SHAPES[name][0], np.random.default_rng([44, *name.encode()])
+    shape, rng = SHAPES[name][0], rng_of(44, *name.encode())
     sizes = Sizes(shape.tree, shape.max_sizes)
     for _ in range(scale(10, 100)):
         y, w = rng.integers(-20, 10**9, sizes.n_cells), rng.integers(1, 10, shape.tree.n_regions)
@@ -66,7 +66,7 @@ def test_yields_negative_and_fractional_counts():
 
 def test_counts_of_1e9_lose_no_digits():
     """The changes are those of the same noise without the large counts."""
-    rng = np.random.default_rng(44)
+    rng = rng_of(44)
     tree = random_tree(rng, max_regions=60, n_levels=3)
     large = tree.sum_up(rng.integers(0, 10**9, (tree.n_regions - tree.n_inner, 20)))
     noise = rng.integers(-50, 51, large.shape)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms.simplex import SimplexProjection, simplex_projection
@@ -25,10 +25,10 @@ def naive_problem(rows, totals):
     return Problem.naive(replace(measurement, public=Totals.REGIONS, totals=np.asarray(totals)))
 
 
-@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.slow
 def test_equals_brute_force():
     """No other integers are nearer."""
-    rng = np.random.default_rng(32)
+    rng = rng_of(32)
     lone = Hierarchy.from_parents(["all"], [-1])
     for _ in range(scale(1_000, 20_000)):
         y = rng.integers(-3, 6, int(rng.integers(1, 5)))
@@ -48,7 +48,7 @@ def test_worked_example():
 
 
 def test_equals_exact_fractions():
-    rng = np.random.default_rng(31)
+    rng = rng_of(31)
     for _ in range(scale(2_000, 50_000)):
         y = rng.integers(-6, 10, int(rng.integers(1, 9)))
         total = int(rng.integers(0, 15))
@@ -64,7 +64,7 @@ def test_equals_exact_fractions():
 
 
 def test_exchange_test_equals_brute_force():
-    rng = np.random.default_rng(33)
+    rng = rng_of(33)
     lone = Hierarchy.from_parents(["all"], [-1])
     for _ in range(scale(400, 5_000)):
         y = rng.integers(-3, 6, int(rng.integers(1, 5)))
@@ -77,10 +77,10 @@ def test_exchange_test_equals_brute_force():
             assert is_region_exchange_optimal(problem, estimate) == (values[index] == values.min())
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("integer", [True, False])
 def test_any_estimate_gives_a_bound(integer):
-    rng = np.random.default_rng(34)
+    rng = rng_of(34)
     for _ in range(scale(500, 10_000)):
         y = rng.integers(-3, 6, (3, int(rng.integers(1, 4))))
         problem = naive_problem(y, rng.integers(0, 5, 3))
@@ -93,7 +93,7 @@ def test_any_estimate_gives_a_bound(integer):
 
 @pytest.mark.parametrize("integer", [True, False])
 def test_random_problems_are_solved_and_proved(integer):
-    rng = np.random.default_rng(35)
+    rng = rng_of(35)
     for i in range(scale(100, 1_000)):
         truth = random_truth(rng, random_tree(rng), name=f"simplex {i}")
         problem = Problem.naive(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("simplex")))
@@ -105,7 +105,7 @@ def test_random_problems_are_solved_and_proved(integer):
 
 @pytest.mark.parametrize("integer", [True, False])
 def test_counts_of_1e9_lose_no_digits(integer):
-    rng = np.random.default_rng(36)
+    rng = rng_of(36)
     truth = rng.integers(0, 10**9, (40, 500)) * (rng.random((40, 500)) < 0.5)
     problem = naive_problem(truth + rng.integers(-20, 21, truth.shape), truth.sum(axis=1))
     result = SimplexProjection().solve(problem if integer else problem.relaxed())
@@ -128,7 +128,7 @@ def test_a_total_far_from_the_counts():
 
 
 def test_a_region_that_was_not_measured_is_projected_from_its_children():
-    rng = np.random.default_rng(37)
+    rng = rng_of(37)
     tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "DC")], pad_ragged=True)
     truth = random_truth(rng, tree, name="padded")
     problem = Problem.naive(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("padded")))

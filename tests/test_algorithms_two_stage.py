@@ -7,7 +7,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
@@ -23,7 +23,7 @@ from pgsr.privacy.laws.per_level import GeometricNoise
 
 
 def test_releases_are_valid():
-    rng = np.random.default_rng(81)
+    rng = rng_of(81)
     for _ in range(scale(100, 5_000)):
         tree = random_tree(rng)
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 8)), max_count=30, name="valid")
@@ -50,7 +50,7 @@ def test_a_single_size():
 
 
 def test_little_noise_gives_the_truth():
-    rng = np.random.default_rng(82)
+    rng = rng_of(82)
     for _ in range(scale(10, 100)):
         truth = random_truth(rng, random_tree(rng), max_size=9, max_count=50, name="truth")
         for totals in ("root", "regions"):
@@ -73,7 +73,6 @@ def test_the_joint_stage_is_the_projection_of_the_midpoints():
     np.testing.assert_allclose(x[0], x[1] + x[2], atol=1e-9)
 
 
-@pytest.mark.drawn(2, pool="errors beside the papers'")
 @pytest.mark.slow
 def test_closer_than_matching_at_every_level():
     """The same measurements, epsilon split equally: at the root less than three quarters of the error."""
@@ -115,7 +114,7 @@ def test_weights_are_squares_of_epsilon():
 
 
 def test_without_the_flow_it_is_no_release():
-    rng = np.random.default_rng(83)
+    rng = rng_of(83)
     tree = random_tree(rng, n_levels=3)
     truth = random_truth(rng, tree, max_size=5, max_count=30, name="real")
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("real"))

@@ -38,7 +38,6 @@ WITHOUT_TIES = ("BottomUp()", "Posterior()")
 """Post-processes that look at regions one by one, or at what is expected of them."""
 
 
-@pytest.mark.assure("R16")
 @pytest.mark.parametrize("k", SHIFTS)
 @pytest.mark.parametrize("name", STEPS)
 def test_noise_does_not_know_the_counts(name, k, counted):
@@ -106,9 +105,8 @@ def valid(result: Result, noisy: Measurement) -> np.ndarray:
     return counts
 
 
-@pytest.mark.assure("R16")
 @pytest.mark.slow
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("change", [regions_permuted, parent_of_one_child], ids=lambda change: change.__name__)
 @pytest.mark.parametrize(("label", "view"), SUPPORTED)
 def test_post_processes_give_the_same(label, view, change: Callable[[Measurement], Measurement], counted):

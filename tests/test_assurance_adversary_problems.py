@@ -34,15 +34,13 @@ def started(seed: int) -> list[tuple[Plain, Known]]:
     return [(one, known(one)) for one in plain]
 
 
-def pairs(labels: list[str], sample: int, what: str) -> list:
-    """Every method with every change; in `make test` as many as `sample`, drawn by lot."""
+def pairs(labels: list[str]) -> list:
+    """Every method with every change."""
     out = []
     for label in labels:
         for name in CHANGES:
-            marks = [pytest.mark.drawn(sample, pool=what)]
             reason = WRONG.get((label, name))
-            if reason is not None:
-                marks.append(pytest.mark.xfail(strict=True, reason=reason))
+            marks = () if reason is None else pytest.mark.xfail(strict=True, reason=reason)
             out.append(pytest.param(label, name, marks=marks, id=f"{label}-{name}"))
     return out
 
@@ -70,9 +68,9 @@ def found(label: str, name: str) -> tuple[list[str], list[str], int]:
     return mistakes, words, solved
 
 
-@pytest.mark.assure("R16")
 @pytest.mark.slow
-@pytest.mark.parametrize(("label", "name"), [*pairs(OWN, 12, "own methods"), *pairs(GENERAL, 6, "solver models")])
+@pytest.mark.few(18)
+@pytest.mark.parametrize(("label", "name"), [*pairs(OWN), *pairs(GENERAL)])
 def test_the_optimum_moves_as_it_must(label, name, counted):
     mistakes, _, solved = found(label, name)
     assert not mistakes, "\n".join(mistakes)
@@ -81,16 +79,11 @@ def test_the_optimum_moves_as_it_must(label, name, counted):
 
 
 @pytest.mark.slow
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "label",
     [
-        pytest.param(
-            label,
-            marks=[
-                pytest.mark.drawn(3, pool="words"),
-                *([pytest.mark.xfail(strict=True, reason=WORDS[label])] if label in WORDS else []),
-            ],
-        )
+        pytest.param(label, marks=pytest.mark.xfail(strict=True, reason=WORDS[label]) if label in WORDS else ())
         for label in METHODS
     ],
 )
@@ -103,7 +96,7 @@ MOST_CELLS = 6
 """The cells of lowest regions whose points are enumerated: some half a million."""
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", [name for name, _, k in named((1, 2)) if k == 1 or FULL])
 def test_changes_move_the_optimum_as_they_say(name):
     """The twin of the changes: small ones can be enumerated again."""

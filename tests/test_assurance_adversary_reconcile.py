@@ -76,7 +76,6 @@ def mistakes(name: str, **options) -> tuple[list[str], int]:
     return out, checked
 
 
-@pytest.mark.assure("R16")
 @pytest.mark.parametrize("name", by_name(OF_RECONCILE))
 def test_answers_are_nearest_after_every_change(name, counted):
     found, checked = mistakes(name)
@@ -84,8 +83,7 @@ def test_answers_are_nearest_after_every_change(name, counted):
     counted(checked, "changed tables")
 
 
-@pytest.mark.assure("R16")
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", by_name(OF_RECONCILE))
 def test_a_row_that_holds_changes_nothing(name, counted):
     """A total of any size from 0 on says nothing new; with any signs from -10^12 on."""
@@ -105,7 +103,7 @@ def test_a_row_that_holds_changes_nothing(name, counted):
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", by_name(OF_RECONCILE_BY_SOLVERS))
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi()], ids=repr)
 def test_solvers_are_never_wrong(name, method):
@@ -121,7 +119,7 @@ def test_solvers_are_never_wrong(name, method):
         assert wrong is None or wrong.startswith("refused"), f"{kind}: {wrong}"
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHANGES)
 def test_changes_move_the_least_distance_as_they_say(name):
     change, k = CHANGES[name]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from neighbours import PAIR, truth_of
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View, certify, own_methods
@@ -241,11 +241,10 @@ CALLS = [
 ]
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.assure("R15")
+@pytest.mark.few(2)
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
 def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: Callable[[int, str], None]) -> None:
-    rng = np.random.default_rng(15)
+    rng = rng_of(15)
     outcomes: Counter = Counter()
     messages: set[str] = set()
     for i in range(scale(300, 8_000)):

@@ -8,8 +8,6 @@ from interference_checks import FRAMES, frame_does_not_interfere
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.drawn(2, of="forms of a release that do not interfere")
-@pytest.mark.assure("R8")
 @pytest.mark.parametrize("name", FRAMES)
 def test_populations_leave_the_same_behind(name: str, counted: Callable[[int, str], None]) -> None:
     """Folder, console, exit code, ledger, names and the log of files of seven populations and more are the same."""

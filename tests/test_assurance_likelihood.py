@@ -95,7 +95,7 @@ WORLDS = {
     "one level, three sizes": Small(ALONE, (1,), 2, 0, 3),
     "two leaves": Small(PAIR, (0, 0), 1, 0, 1),
 }
-LONG = pytest.mark.drawn(1, pool="noisy totals in worlds of many releases")
+LONG = pytest.mark.full
 WITH_NOISY_TOTALS = [
     world if world in ("one level", "three levels") else pytest.param(world, marks=LONG) for world in WORLDS
 ]
@@ -105,8 +105,7 @@ OF_THREE_LEVELS = [
 ]
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.assure("R7")
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> None:
     for small in ALL if FULL else SHARE:
@@ -117,8 +116,7 @@ def test_likelihood_ratio(name: str, counted: Callable[[int, str], None]) -> Non
             counted(1, "of them with equality")
 
 
-@pytest.mark.drawn(4)
-@pytest.mark.assure("R7")
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", OF_THREE_LEVELS)
 def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str], None]) -> None:
     """A third of epsilon on each level, whose losses add up."""
@@ -129,8 +127,7 @@ def test_likelihood_ratio_of_three_levels(name: str, counted: Callable[[int, str
         counted(1, "of them with equality")
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R7")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("share", ["1/3", "2/3"] if FULL else ["1/3"])
 @pytest.mark.parametrize("name", NOISY_TOTALS)
 @pytest.mark.parametrize("world", WITH_NOISY_TOTALS)
@@ -148,19 +145,16 @@ def test_likelihood_ratio_with_noisy_totals(
     counted(1, "small worlds")
 
 
-@pytest.mark.assure("R7")
 def test_noisy_numbers(counted: Callable[[int, str], None]) -> None:
     """Trees of one, two and three levels, and with two leaves; equality is attained on each."""
     counted(check_noisy_totals_lose_their_epsilon(), "likelihoods")
 
 
-@pytest.mark.assure("R7")
 def test_losses_given_noisy_totals(counted: Callable[[int, str], None]) -> None:
     counted(check_values_lose_no_more_beside_noisy_totals(), "losses")
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R7")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("view", View)
 def test_equality_is_attained_by_the_noisy_values(view: View, counted: Callable[[int, str], None]) -> None:
     """So nothing of epsilon is left over, and a bound any lower would be broken."""

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from neighbours import random_pair
 from privacy_checks import check_replay
 
@@ -140,7 +139,7 @@ def check_replays(mechanism: Mechanism, n_pairs: int) -> int:
 
     Pairs without an answer do not count, because two failures show nothing.
     """
-    rng = np.random.default_rng(91)
+    rng = rng_of(91)
     tried = answered = 0
     while answered < n_pairs:
         truth = random_truth(rng, random_tree(rng, max_regions=7), max_size=3, name="replay")
@@ -152,15 +151,13 @@ def check_replays(mechanism: Mechanism, n_pairs: int) -> int:
     return answered
 
 
-@pytest.mark.drawn(5)
-@pytest.mark.assure("R8")
+@pytest.mark.few(5)
 @pytest.mark.parametrize("mechanism", OURS, ids=named)
 def test_replay(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
     counted(check_replays(mechanism, scale(10, n_pairs_of(mechanism, 1_000))), "neighbour pairs")
 
 
-@pytest.mark.drawn(5)
-@pytest.mark.assure("R8")
+@pytest.mark.few(5)
 @pytest.mark.parametrize("mechanism", MODELS, ids=named)
 def test_replay_with_a_solver(mechanism: Mechanism, counted: Callable[[int, str], None]) -> None:
     counted(check_replays(mechanism, scale(3, n_pairs_of(mechanism, 200))), "neighbour pairs")

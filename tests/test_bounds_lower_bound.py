@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement, product
 import naive
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.bounds import lower_bound, range_risk
@@ -20,7 +21,7 @@ TINY = ([0, 2, 1, 0], [3, 0, 0, 1], [0, 1, 0, 1, 0], [1, 0, 2, 1], [4, 0, 0], [0
 """Regions of 2 to 4 groups; their whole worlds have 15 to 35 data sets."""
 
 
-@pytest.mark.drawn(10)
+@pytest.mark.few(10)
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2])
 @pytest.mark.parametrize("row", TINY, ids=str)
 def test_no_mechanism_is_below(row, epsilon):
@@ -38,7 +39,7 @@ def test_no_mechanism_is_below(row, epsilon):
     assert bound == pytest.approx(naive.least_risk(distance, neighbours, prior, epsilon), rel=1e-6)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1, 1e-4), (2, 0.01)])
 @pytest.mark.parametrize("row", TINY[:4], ids=str)
 def test_no_mechanism_with_delta_is_below(row, epsilon, delta):
@@ -52,7 +53,7 @@ def test_no_mechanism_with_delta_is_below(row, epsilon, delta):
     assert 0.8 * least <= lower_bound(row, budget).emd[0] <= least + 1e-7
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("row", TINY, ids=str)
 def test_the_largest_error_near_the_counts_is_above(row):
     """The least largest error over all data sets between those of the bound is what it is below."""
@@ -69,10 +70,10 @@ def test_the_largest_error_near_the_counts_is_above(row):
         assert bound >= 0.65 * largest  # so it says something
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.4, 1, 20])
 def test_numbers_vary_on_their_own_and_one_entity_changes_one_of_them(epsilon):
-    rng, seen = np.random.default_rng(7), 0
+    rng, seen = rng_of(7), 0
     for _ in range(400):
         row = rng.integers(0, 4, rng.integers(2, 9)) * rng.integers(0, 2)
         row[rng.random(len(row)) < 0.5] = 0
@@ -93,11 +94,11 @@ def test_numbers_vary_on_their_own_and_one_entity_changes_one_of_them(epsilon):
     assert seen > 40
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
 def test_chains_are_the_best_of_all(epsilon):
     """Boxes between all pairs of points are looked at, in Python."""
-    rng, most = np.random.default_rng(8), int(np.ceil(40 / epsilon))
+    rng, most = rng_of(8), int(np.ceil(40 / epsilon))
     risks = range_risk(np.arange(max(most, 200) + 2), epsilon)
     for _ in range(60):
         row = rng.integers(0, 40, rng.integers(2, 30))
@@ -107,7 +108,7 @@ def test_chains_are_the_best_of_all(epsilon):
 
 
 def test_at_least_what_columns_below_a_cut_and_rows_above_give():
-    rng = np.random.default_rng(9)
+    rng = rng_of(9)
     for _ in range(50):
         row = rng.integers(0, 30, 40) * (rng.random(40) < 0.4)
         sizes = np.flatnonzero(row)
@@ -118,7 +119,7 @@ def test_at_least_what_columns_below_a_cut_and_rows_above_give():
         assert lower_bound(row, 0.5).emd[0] >= max(by_cut) - 1e-9
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("noise", "near"),
     [
@@ -130,7 +131,7 @@ def test_at_least_what_columns_below_a_cut_and_rows_above_give():
 )
 def test_releases_are_above_on_the_mean_over_the_data(noise, near):
     """Isotonic regression of H_c and H_g, on data drawn from the product of ranges."""
-    row, budget, rng = np.array([0, 60, 45, 30, 9, 0, 2, 0, 0, 1, 0, 0]), noise.cost, np.random.default_rng(10)
+    row, budget, rng = np.array([0, 60, 45, 30, 9, 0, 2, 0, 0, 1, 0, 0]), noise.cost, rng_of(10)
     chosen, tree, errors = boxes(row[None], budget), Hierarchy.from_parents(["all"], [-1]), []
     for number in range(400):
         cumulative = data_set(row, chosen, rng.integers(chosen.entities + 1))
@@ -155,7 +156,7 @@ def test_regions_of_a_hierarchy_equal_their_rows():
 
 
 def test_blocks_of_regions_change_no_bound(monkeypatch):
-    table = np.random.default_rng(1).poisson(30, (23, 8))
+    table = rng_of(1).poisson(30, (23, 8))
     whole = lower_bound(table, 1)
     monkeypatch.setattr(sys.modules[lower_bound.__module__], "_CELLS", 24)  # three regions at a time, and the last two
     for name in ("emd", "boxes", "away"):

@@ -10,7 +10,7 @@ from pgsr.errors import ArgumentError
 EPSILONS = (0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 1, 1.5, 3, 10)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_equals_brute_force(epsilon):
     lengths = [*range(14), 29, 30, 61, 100]

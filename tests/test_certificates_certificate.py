@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.algorithms import TreeProjection
@@ -18,7 +18,7 @@ from pgsr.errors import ProblemError
 
 
 def test_exchange_test_equals_brute_force():
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     checked = 0
     while checked < scale(2_000, 60_000):
         tree = random_tree(rng, max_regions=6)
@@ -48,7 +48,7 @@ def test_integer_multipliers_close_the_gap():
 
 def test_bound_of_the_optimal_prices_at_counts_of_1e9():
     """No cancellation: the bound keeps ten digits although the counts have nine."""
-    rng = np.random.default_rng(13)
+    rng = rng_of(13)
     tree = random_tree(rng, max_regions=50, n_levels=3)
     leaves = rng.integers(0, 10**9, (tree.n_regions - tree.n_inner, 20))
     noisy = tree.sum_up(leaves) + rng.integers(-50, 51, (tree.n_regions, 20))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.certificates import Multipliers
@@ -84,11 +84,11 @@ def best_integers(problem, most=3):
     return values.min() if len(values) else np.inf
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_wild_multipliers_give_a_bound(kind):
     """Whatever the multipliers, the bound is finite and no feasible point is below it."""
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     for _ in range(scale(25, 800)):
         tree = random_tree(rng, max_regions=5)
         while tree.n_regions - tree.n_inner > 3:
@@ -104,11 +104,11 @@ def test_wild_multipliers_give_a_bound(kind):
             assert bound <= best
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("kind", KINDS)
 def test_good_multipliers_reach_the_relaxed_optimum(kind):
     """The bound at the duals of a dense program is the continuous optimum to 1e-6, also at counts of 1e8."""
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     for big in (0, 10**8):
         for _ in range(scale(2, 30)):
             tree = random_tree(rng, max_regions=9, n_levels=int(rng.integers(1, 4)))
@@ -174,7 +174,7 @@ def dense_optimum(problem):
 @pytest.mark.parametrize("norm", [1, 2])
 def test_slightly_wrong_prices_cost_little(norm):
     """Prices off by a solver's 1e-9 lose no more than that, although chains could fall by 1e8 groups."""
-    rng = np.random.default_rng(63)
+    rng = rng_of(63)
     for _ in range(scale(20, 300)):
         tree = random_tree(rng, max_regions=9, n_levels=2)
         truth = tree.sum_up(np.cumsum(rng.integers(0, 10**8, (tree.n_regions - 1, 5)), axis=1))
@@ -189,7 +189,7 @@ def test_slightly_wrong_prices_cost_little(norm):
 @pytest.mark.parametrize("integer", [True, False])
 def test_priced_squares_of_a_chain(integer):
     """The bound of a chain is its minimum, in integers and in reals."""
-    rng = np.random.default_rng(64)
+    rng = rng_of(64)
     for _ in range(scale(300, 5_000)):
         n = int(rng.integers(1, 5))
         y, w, net = rng.integers(-3, 6, (1, n)), rng.integers(1, 4, 1), rng.normal(0, 4, (1, n))
@@ -212,7 +212,7 @@ def test_priced_squares_of_a_chain(integer):
 
 @pytest.mark.parametrize("integer", [True, False])
 def test_priced_squares_of_a_chain_with_bounds_of_cells(integer):
-    rng = np.random.default_rng(69)
+    rng = rng_of(69)
     for _ in range(scale(300, 5_000)):
         n = int(rng.integers(1, 5))
         y, w, net = rng.integers(-3, 6, (1, n)), rng.integers(1, 4, 1), rng.normal(0, 4, (1, n))
@@ -233,7 +233,7 @@ def test_priced_squares_of_a_chain_with_bounds_of_cells(integer):
 
 def test_priced_absolute_values_of_a_chain():
     """The fit is a minimiser, in exact integers; without bounds a chain that falls without end is recognised."""
-    rng = np.random.default_rng(65)
+    rng = rng_of(65)
     for _ in range(scale(500, 10_000)):
         n = int(rng.integers(1, 5))
         y, w, net = rng.integers(-3, 6, (1, n)), rng.integers(1, 4, 1), rng.integers(-5, 6, (1, n))
@@ -258,7 +258,7 @@ def test_priced_absolute_values_of_a_chain():
 
 def test_potentials_equal_brute_force():
     """A point with every region's total is proved if and only if none is better; the twin's cycle says the same."""
-    rng = np.random.default_rng(66)
+    rng = rng_of(66)
     checked = 0
     while checked < scale(500, 60_000):
         tree = random_tree(rng, max_regions=7)
@@ -298,7 +298,7 @@ def test_conditions_without_any_fix_no_total():
 
 
 def test_potentials_are_what_they_say():
-    rng = np.random.default_rng(67)
+    rng = rng_of(67)
     tree = random_tree(rng, max_regions=40, n_levels=3)
     truth = tree.sum_up(rng.integers(0, 9, (tree.n_regions - tree.n_inner, 6)))
     kind = (View.COUNTS, 2, True, Totals.REGIONS, False)

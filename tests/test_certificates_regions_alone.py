@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import Hierarchy, PgsrError, Problem, View, certify
 from pgsr.certificates.regions_alone import isotonic_bound, isotonic_is_optimal
@@ -39,7 +39,7 @@ def random_bounds(rng):
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_chain_equals_brute_force(norm):
-    rng = np.random.default_rng(51)
+    rng = rng_of(51)
     for _ in range(scale(400, 10_000)):
         y = rng.integers(-4, 7, int(rng.integers(1, 5)))
         lower, upper = random_bounds(rng)
@@ -53,7 +53,7 @@ def test_chain_equals_brute_force(norm):
 
 def test_chain_equals_brute_force_on_half_integers():
     """Norm 1 in reals: midpoints between two optima are optimal, too."""
-    rng = np.random.default_rng(52)
+    rng = rng_of(52)
     for _ in range(scale(300, 5_000)):
         y = rng.integers(-2, 4, int(rng.integers(1, 4)))
         lower, upper = random_bounds(rng)
@@ -92,12 +92,12 @@ def test_what_the_chain_cannot_prove_is_refused():
         isotonic_is_optimal(np.array([2**60]), np.array([0]), None, None, 2)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("public", [True, False])
 def test_certify_equals_brute_force(norm, public):
     """A public total fixes the last cell, which bounds the others."""
-    rng = np.random.default_rng(53)
+    rng = rng_of(53)
     for _ in range(scale(200, 3_000)):
         y = rng.integers(-3, 7, int(rng.integers(1, 5)))
         total = int(rng.integers(0, 6))
@@ -132,7 +132,7 @@ def test_every_region_has_to_be_optimal():
 
 @pytest.mark.parametrize("public", [True, False])
 def test_any_estimate_gives_a_bound(public):
-    rng = np.random.default_rng(54)
+    rng = rng_of(54)
     for _ in range(scale(300, 5_000)):
         y = rng.integers(-4, 9, int(rng.integers(1, 8)))
         total = int(rng.integers(0, 7))

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from condition_checks import KINDS, best_integer, best_real, feasible_points, random_problems
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from test_conditions_choices import chosen, within
 
 from pgsr import Hierarchy, Problem, Status, View, certify, reconcile
@@ -40,7 +40,7 @@ def by_alternatives(problem, choices, solve=None):
 
 
 def test_parts_add_up_to_the_cells_of_all_regions():
-    rng = np.random.default_rng(34)
+    rng = rng_of(34)
     for _ in range(20):
         tree = random_tree(rng, max_regions=12)
         x = rng.integers(0, 9, (tree.n_regions - tree.n_inner, 3))
@@ -72,11 +72,11 @@ def random_sides(rng, problem, n, width):
     return made
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_equals_the_best_of_all_points(kind):
     """Bounds hold whatever is stated; what is supported is solved, and proved by flows to the last digit."""
-    rng, solved, infeasible = np.random.default_rng(31), 0, 0
+    rng, solved, infeasible = rng_of(31), 0, 0
     for problem, point in random_problems(rng, kind, scale(6, 60)):
         points, last = feasible_points(problem, 4), problem.hierarchy.n_levels - 1
         box = [cells(level=level) <= 4 for level in range(0 if not problem.consistent else last, last + 1)]
@@ -103,11 +103,11 @@ def test_equals_the_best_of_all_points(kind):
     assert solved > 0
 
 
-@pytest.mark.drawn(1, pool="choices beside all alternatives")
+@pytest.mark.slow
 @pytest.mark.parametrize("largest", [20, 10**7])
 def test_equals_all_combinations_of_alternatives(largest):
     """M_H on three levels, with up to 2^8 combinations, each solved by `TreeProjection`."""
-    rng, solved = np.random.default_rng(32), 0
+    rng, solved = rng_of(32), 0
     for _ in range(scale(4, 40)):
         leaves = rng.integers(0, largest, (4, 4))
         y = DEEP.sum_up(leaves) + rng.integers(-largest // 3, largest // 3 + 1, (7, 4))
@@ -149,7 +149,7 @@ def test_counts_of_ten_million_to_the_last_digit():
 
 def test_totals_of_regions_and_public_totals():
     """Bounds of totals are arcs, too: the second leaf's total is 0 or at least 7 beside public totals above."""
-    rng = np.random.default_rng(33)
+    rng = rng_of(33)
     for problem, _ in random_problems(rng, (View.COUNTS, 2, None, True), scale(10, 100)):
         last = problem.hierarchy.n_levels - 1
         stated = problem.where(cells(level=last) <= 4, zero_or_at_least(total(level=last), 3), total() <= 7)
@@ -163,7 +163,7 @@ def test_totals_of_regions_and_public_totals():
 
 
 def test_weights_of_cells():
-    rng = np.random.default_rng(34)
+    rng = rng_of(34)
     for problem, _ in random_problems(rng, (View.COUNTS, 2, None, True), scale(10, 100)):
         last = problem.hierarchy.n_levels - 1
         stated = replace(problem, weights=rng.integers(1, 4, problem.target.shape))
@@ -179,7 +179,7 @@ def test_weights_of_cells():
 @pytest.mark.parametrize("nodes", [FlowNodes, MethodNodes])
 def test_coefficients_are_divided_away_in_integers(nodes):
     """Three times a cell from 4 on is the cell from 2 on; with other signs and sides alike."""
-    rng, ga = np.random.default_rng(41), ("US", "GA")
+    rng, ga = rng_of(41), ("US", "GA")
     cell = cells(ga, size=0)
     choices = [
         (either(3 * cell >= 4, cell * -2 >= -1), lambda x: x >= 2 or x <= 0),
@@ -209,7 +209,7 @@ SIGNLESS = [
 @pytest.mark.parametrize(("view", "monotone", "consistent"), SIGNLESS)
 def test_numbers_may_be_negative(view, monotone, consistent, norm):
     """All numbers from -3 to 3 in both leaves; without consistency the root takes its own best."""
-    rng, solved = np.random.default_rng(40), 0
+    rng, solved = rng_of(40), 0
     ga, mi = ("US", "GA"), ("US", "MI")
     for _ in range(scale(3, 20)):
         y = rng.integers(-4, 5, (3, 2))
@@ -234,7 +234,7 @@ def test_numbers_may_be_negative(view, monotone, consistent, norm):
 
 def test_flows_and_other_methods_agree():
     """The two ways to solve nodes, on M_H in squares."""
-    rng = np.random.default_rng(35)
+    rng = rng_of(35)
     for _ in range(scale(5, 50)):
         leaves = rng.integers(0, 30, (4, 3))
         y = DEEP.sum_up(leaves) + rng.integers(-9, 10, (7, 3))
@@ -247,7 +247,7 @@ def test_flows_and_other_methods_agree():
 
 def test_reals_equal_the_best_of_all_alternatives():
     """M_H and M_c in reals; the twin states every alternative of zero_or_at_least in CVXPY."""
-    rng, solved = np.random.default_rng(36), 0
+    rng, solved = rng_of(36), 0
     for view in (View.COUNTS, View.CUMULATIVE):
         for problem, _ in random_problems(rng, (view, 2, "root", True), scale(2, 12)):
             relaxed, tree = problem.relaxed(), problem.hierarchy
@@ -272,7 +272,7 @@ def test_reals_equal_the_best_of_all_alternatives():
 def hard(n, factor=1):
     """A problem whose optimum without choices breaks all n of them, in either direction at about the same cost."""
     tree = Hierarchy.from_paths([("US", f"s{i:02}") for i in range(n)])
-    rng = np.random.default_rng(37)
+    rng = rng_of(37)
     leaves = np.stack([5 * factor + rng.integers(0, 2, n), 40 * factor + rng.integers(-3, 4, n)], axis=1)
     problem = Problem.of(tree.sum_up(leaves), tree, groups=int(leaves.sum()), label="M_H")
     return problem.where(zero_or_at_least(cells(level=1, size=0), 10 * factor))
@@ -303,7 +303,6 @@ def test_time_is_a_limit():
     assert result.seconds.solve < 10
 
 
-@pytest.mark.drawn(1, pool="choices beside all alternatives")
 @pytest.mark.slow
 def test_all_of_two_to_the_twelve_alternatives():
     """Bounds leave out little here, and yet each combination is looked at once at most."""
@@ -327,7 +326,7 @@ def test_contradictions_are_proved_case_by_case():
 
 def test_m_c_of_three_levels_has_an_honest_gap():
     """No network there: other methods solve cases, in integers with gaps, which the tree hands on."""
-    rng = np.random.default_rng(38)
+    rng = rng_of(38)
     for _ in range(scale(4, 30)):
         leaves = np.cumsum(rng.integers(0, 5, (4, 3)), axis=1)
         y = DEEP.sum_up(leaves) + rng.integers(-5, 6, (7, 3))
@@ -380,7 +379,7 @@ def test_what_it_does_not_solve_it_says(problem, words):
 
 def test_tables_take_choices():
     """`reconcile` decides them by this method; the twin tries all numbers."""
-    rng = np.random.default_rng(39)
+    rng = rng_of(39)
     for _ in range(scale(5, 50)):
         us, ga, mi = rng.integers(0, 12, 3).tolist()
         noisy = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [us, ga, mi]}

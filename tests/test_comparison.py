@@ -52,7 +52,6 @@ def imported_once():
         yield
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_comparisons_that_share_a_template_import_once():
     with template_of_arms() as template:
         first, second = (
@@ -197,7 +196,6 @@ def test_a_post_process_needs_a_measurement():
         compare(PROBLEM, [IsotonicTreeProjection()], progress=False)
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_isolation_keeps_output_apart_and_measures_the_child():
     held = np.ones(50_000_000)  # 400 MB in this process must not count as the child's
     outcome = run_isolated(lambda: print("noise on standard output") or 42)
@@ -208,7 +206,6 @@ def test_isolation_keeps_output_apart_and_measures_the_child():
     assert grown.peak_bytes > 480_000_000
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_the_limit_starts_after_the_warm_up():
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
     assert outcome.value == "done"
@@ -225,14 +222,12 @@ class Unreadable:
         return refuse_to_be_read, ()
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_an_answer_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
     outcome = run_isolated(Unreadable, time_limit=MINUTES)
     assert not outcome.timed_out
     assert outcome.error == "what it returned cannot be read: TypeError: not here"
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 2.0)
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2 * MINUTES), time_limit=MINUTES)
@@ -399,7 +394,6 @@ def _judged(problem):
     return Result(Status.RELAXED, "", estimate, certify(problem, estimate))
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_memory_is_beyond_imports():
     outcome = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
     assert outcome.baseline_bytes > 2 * 10**7
@@ -454,7 +448,6 @@ def test_axes_have_labels_and_a_colour_means_one_thing(rows):
     assert len(colours) == 1 or not colours[0] & colours[1]
 
 
-@pytest.mark.drawn(1, pool="processes of a comparison")
 def test_a_comparison_is_a_picture_in_notebooks_with_and_without_pyplot():
     """The processes are their own: pyplot changes how figures are displayed."""
     code = """

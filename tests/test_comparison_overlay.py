@@ -190,7 +190,7 @@ def test_wrong_overlays_are_sentences():
         overlay(TRUTH, view=View.RANKED)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counts", [[0, 1], [0] * 30, [10**7, 0, 3] * 10, list(range(1001))], ids=len)
 def test_axes_have_units_and_several_labels(counts):
     truth = CountOfCounts(Hierarchy.from_parents(["all"], [-1]), [counts])

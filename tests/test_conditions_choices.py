@@ -7,7 +7,7 @@ import cloudpickle
 import numpy as np
 import pytest
 from condition_checks import best_integer, chosen, feasible_points, random_problems, within
-from instances import scale
+from instances import rng_of, scale
 from program_files import by_gurobi
 
 from pgsr import Hierarchy, Problem, Status, View, certify
@@ -33,13 +33,13 @@ TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", [Totals.ROOT, Totals.REGIONS])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 @pytest.mark.parametrize("norm", [2, 1])
 def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
-    rng, solved, chose = np.random.default_rng(21), 0, 0
+    rng, solved, chose = rng_of(21), 0, 0
     for problem, point in random_problems(rng, (view, 2, totals, True), scale(3, 40)):
         points, last = feasible_points(problem, 4), problem.hierarchy.n_levels - 1
         stated = replace(problem, norm=norm).where(cells(level=last) <= 4, zero_or_at_least(cells(level=last), 2))
@@ -66,7 +66,7 @@ def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
 
 
 def test_violations_are_the_choices_that_no_alternative_keeps():
-    rng = np.random.default_rng(22)
+    rng = rng_of(22)
     for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(20, 200)):
         choice = chosen(rng, problem, point)
         if choice is None:
@@ -79,7 +79,7 @@ def test_violations_are_the_choices_that_no_alternative_keeps():
             assert found == (x.tobytes() not in kept)
 
 
-@pytest.mark.drawn(1, pool="national models")
+@pytest.mark.slow
 def test_a_nation_whose_small_counts_are_suppressed():
     """Totals of a million make no loose programs: alternatives go as far as some optimum, not as far as totals."""
     truth = census_like("divisions", 8, 1_000_000)
@@ -119,7 +119,7 @@ def far_apart(far, norm):
     )
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", TAKING, ids=repr)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_implications_hold_however_far_counts_are_apart(method, norm):
@@ -155,7 +155,7 @@ def test_coefficients_that_a_tolerance_could_cheat_are_refused_in_words(method):
 
 def test_switched_rows_say_the_same_as_implications():
     """For any 0 and 1, and any integers in the box: as coefficients, and as implications, in cells and in pieces."""
-    rng = np.random.default_rng(23)
+    rng = rng_of(23)
     for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(10, 100)):
         choice = chosen(rng, problem, point)
         if choice is None:
@@ -175,7 +175,7 @@ def test_switched_rows_say_the_same_as_implications():
                 assert kept == (holds.all() and (implied.order @ v <= implied.order_right + 1e-9).all())
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", [*TAKING, Cvxpy("SCIP"), Cvxpy("GUROBI")], ids=repr)
 def test_native_models_state_choices(method):
     problem = COUNTS.where(

@@ -13,7 +13,7 @@ from condition_checks import (
     random_problems,
     satisfying,
 )
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.certificates import Multipliers
@@ -45,11 +45,11 @@ def conditioned(rng, kind, n):
         yield (problem.where(*written), dense, problem)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_integer_solvers_find_the_best_of_all_points(kind):
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for problem, dense, free in conditioned(rng, kind, scale(2, 30)):
         # The twin lists leaves up to 4, which hold optima near the noise; totals do not keep cells below it.
         if problem.totals is None or problem.stated_totals.max() > 4:
@@ -84,9 +84,9 @@ def test_a_branch_of_one_point_is_a_bound_if_it_satisfies_the_rows_and_empty_if_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for problem, dense, free in conditioned(rng, kind, scale(2, 30)):
         best, whole = best_real(problem, dense), best_integer(problem, satisfying(feasible_points(free, 4), dense))
         for method in REAL:
@@ -109,13 +109,13 @@ def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_break
                     assert rounded.certificate.bound <= whole
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
 def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
     """Without the program's bound to fall back on, which regions without weight that stand alone need."""
     monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     solved = 0
     for problem, _, _ in conditioned(rng, kind, scale(5, 60)):
         for method in (Cvxpy("CLARABEL"), Gurobi()):
@@ -141,11 +141,11 @@ def test_rows_of_every_relation_are_priced(view, monkeypatch):
         assert result.certificate.bound == pytest.approx(result.certificate.objective, rel=1e-6)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_wild_prices_give_a_bound(kind):
     """Whatever the multipliers of rows and bounds, no point that satisfies all conditions is below."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     seen = 0
     for problem, dense, free in conditioned(rng, kind, scale(10, 200)):
         best = best_integer(problem, satisfying(feasible_points(free, 4), dense))
@@ -168,10 +168,10 @@ def test_wild_prices_give_a_bound(kind):
     assert seen > 0
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     found = 0
     for problem, point in random_problems(rng, kind, scale(30, 500)):
         written, dense = random_conditions(rng, problem, point + rng.integers(-2, 3, point.shape), 3)
@@ -192,7 +192,7 @@ def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
 def test_equations_that_a_point_satisfies_are_no_contradiction_in_real_numbers():
     """Ends of intervals are fractions there; rounded to the nearest, they contradicted a fifth of these systems."""
     for seed in range(scale(50, 1_000)):
-        rng = np.random.default_rng(seed)
+        rng = rng_of(seed)
         leaves = rng.integers(0, 3, (2, 3))
         point = np.concatenate([leaves.sum(axis=0, keepdims=True), leaves])
         written = []
@@ -255,10 +255,10 @@ def test_numbers_that_are_no_integers_are_told_apart():
     assert "at least 1,234,568.5 and at most 1,234,567.5" in clash.contradiction
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] is View.COUNTS], ids=str)
 def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
-    rng = np.random.default_rng(8)
+    rng = rng_of(8)
     found = possible = 0
     for problem, point in random_problems(rng, kind, scale(30, 500)):
         sums, n = point.sum(axis=1), len(point)
@@ -352,7 +352,7 @@ def test_claims_of_infeasibility_are_checked():
     assert verdict(odd.relaxed()).status is Status.FAILED
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_far_points_without_totals_or_signs(norm, view):
@@ -378,7 +378,7 @@ def _row(entries):
 
 def test_entities_and_conditions_hold_together():
     """Numbers of entities of every region and other conditions besides: all points again."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(6, 200)):
         people = point @ np.arange(point.shape[1])
         written, dense = random_conditions(rng, problem, point, 2)
@@ -467,7 +467,6 @@ class Careless(SolverModel):
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="compare runs models")
 def test_compare_judges_conditions():
     stated = COUNTS.where(cells(("US", "GA"), size=2) == 4, groups(("US",), size=0) <= 1)
     assert Careless().solve(stated).status is Status.FAILED

@@ -153,7 +153,7 @@ def test_help_names_the_steps_in_their_order():
     assert "Exit codes" in shown
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_validate_tells_what_would_be_released(place, mechanism):
     """The private table is not opened (it is none), and nothing is written."""
@@ -235,7 +235,7 @@ def taken(place: Path) -> None:
     (place / "release" / "kept.txt").touch()
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("spoil", "keys", "word"),
     [
@@ -415,7 +415,7 @@ def test_an_interrupt_says_what_it_cost(place, monkeypatch, capsys):
     assert "epsilon 1 is spent" in capsys.readouterr().out
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("arguments", [("release",), ("release", "--rehearse"), ("plan",), ("validate",)])
 def test_an_interrupt_of_the_reading_spends_nothing(place, ended, monkeypatch, arguments):
     """DuckDB raises an error of its own for Ctrl-C, which is no fault of the table."""

@@ -8,7 +8,7 @@ from itertools import product
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
@@ -57,7 +57,7 @@ def test_example_of_a_release(step, window):
 
 def test_example_of_windows():
     """Three levels: lambda = 2 * 3 / epsilon, delta = 3 ceil(2 lambda^2)."""
-    truth = random_truth(np.random.default_rng(0), Hierarchy.from_paths([("US", "GA", "x"), ("US", "MI", "y")]))
+    truth = random_truth(rng_of(0), Hierarchy.from_paths([("US", "GA", "x"), ("US", "MI", "y")]))
     for epsilon, delta in [("0.1", 21_600), ("0.5", 864), ("1", 216)]:
         problem = Problem.m_h(Geometric(View.COUNTS, epsilon).measure(truth, Seeded("delta")))
         assert half_widths(problem, "paper") == [delta] * 5
@@ -65,7 +65,7 @@ def test_example_of_windows():
 
 def test_the_window_of_a_level_follows_its_own_epsilon():
     tree = Hierarchy.from_paths([("US", "GA", "x"), ("US", "GA", "y"), ("US", "DC")], pad_ragged=True)
-    truth = random_truth(np.random.default_rng(1), tree)
+    truth = random_truth(rng_of(1), tree)
     noisy = Geometric(View.COUNTS, 1, shares=("1/3", "0", "2/3")).measure(truth, Seeded(0))
     problem = Problem.m_h(noisy)
     whole = noisy.root_total + int(np.abs(noisy.matrix).max())
@@ -75,7 +75,7 @@ def test_the_window_of_a_level_follows_its_own_epsilon():
 
 @pytest.mark.parametrize("step", STEPS, ids=repr)
 def test_equals_brute_force(step):
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for _ in range(scale(100, 3_000)):
         problem, points = small_instance(rng)
         weights = rng.integers(0, 5, problem.hierarchy.n_regions)
@@ -88,7 +88,7 @@ def test_equals_brute_force(step):
 
 
 def test_small_windows_give_the_best_point_inside_them_and_say_so():
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     seen = {Status.OPTIMAL: 0, Status.FEASIBLE: 0}
     for _ in range(scale(300, 5_000)):
         problem, points = small_instance(rng)
@@ -128,7 +128,7 @@ def test_windows_that_cannot_reach_the_total_are_widened():
 
 
 def test_every_window_holds_a_feasible_point():
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     for _ in range(scale(150, 10_000)):
         tree = random_tree(rng, max_regions=15)
         noisy = rng.integers(-60, 60, (tree.n_regions, int(rng.integers(2, 6))))
@@ -144,7 +144,7 @@ def test_every_window_holds_a_feasible_point():
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 def test_equals_tree_projection(epsilon):
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for k in range(scale(20, 300)):
         truth = random_truth(rng, random_tree(rng, max_regions=20), max_size=8, max_count=300)
         problem = Problem.m_h(Geometric(View.COUNTS, epsilon).measure(truth, Seeded(k)))
@@ -155,7 +155,7 @@ def test_equals_tree_projection(epsilon):
 
 def test_slope_greedy_and_slope_merge_return_the_same_counts():
     """They break ties alike, so not only the tables but the answers are equal."""
-    rng = np.random.default_rng(7)
+    rng = rng_of(7)
     for _ in range(scale(40, 2_000)):
         tree = random_tree(rng, max_regions=15)
         noisy = rng.integers(-9, 30, (tree.n_regions, int(rng.integers(2, 8))))
@@ -167,7 +167,7 @@ def test_slope_greedy_and_slope_merge_return_the_same_counts():
 
 def test_steps_equal_enumeration():
     """The tables phi are random and convex; steps over the whole range that they reach and over parts of it."""
-    rng = np.random.default_rng(8)
+    rng = rng_of(8)
     for _ in range(scale(150, 3_000)):
         tables = convex_tables(rng)
         lowest, highest = int(tables.low.sum()), int(tables.high.sum())
@@ -201,7 +201,7 @@ def test_all_tables_are_convex():
             assert all((np.diff(table, 2) >= 0).all() for table in [*tables, combined.costs])
             return combined
 
-    rng = np.random.default_rng(9)
+    rng = rng_of(9)
     for _ in range(scale(50, 1_000)):
         tree = random_tree(rng, max_regions=12)
         problem = naive.problem_of(tree, rng.integers(-40, 90, (tree.n_regions, 4)), int(rng.integers(0, 300)))
@@ -212,7 +212,7 @@ def test_all_tables_are_convex():
 @pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
 def test_without_noise_the_truth_returns_at_cost_0(step):
     """The limit of lambda to 0: delta is 3, and a noisy tree that is feasible is its own projection."""
-    rng = np.random.default_rng(10)
+    rng = rng_of(10)
     for k in range(3):
         truth = random_truth(rng, random_tree(rng, max_regions=7), max_size=3)
         problem = Problem.m_h(Geometric(View.COUNTS, Fraction(10**6)).measure(truth, Seeded(k)))
@@ -223,7 +223,7 @@ def test_without_noise_the_truth_returns_at_cost_0(step):
 
 
 def test_table_constraints_equal_slope_merge():
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     for _ in range(scale(4, 60)):
         problem, _ = small_instance(rng)
         window = [None, 2][int(rng.integers(2))]
@@ -241,8 +241,8 @@ def test_table_constraints_need_no_convexity():
 
 @pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
 def test_time_limits_end_in_timed_out(step):
-    tree = random_tree(np.random.default_rng(12), max_regions=30, n_levels=3)
-    noisy = np.random.default_rng(13).integers(0, 2_000, (tree.n_regions, 30))
+    tree = random_tree(rng_of(12), max_regions=30, n_levels=3)
+    noisy = rng_of(13).integers(0, 2_000, (tree.n_regions, 30))
     result = CostTables(None, step).solve(naive.problem_of(tree, noisy, 2_000), time_limit=0.01)
     assert result.status is Status.TIMED_OUT
     assert "0.01 s" in result.reason
@@ -303,7 +303,7 @@ def test_a_wrong_step_is_refuted():
 @pytest.mark.parametrize("method", [CostTables(), CostTables(step=TableConstraints())], ids=repr)
 def test_unsupported_problems_are_sentences(method):
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = random_truth(np.random.default_rng(14), tree)
+    truth = random_truth(rng_of(14), tree)
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
     steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
     for problem, word in [
@@ -348,7 +348,7 @@ def test_a_missing_package_is_a_sentence(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "ortools"]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "ortools", None)
-    problem, _ = small_instance(np.random.default_rng(15))
+    problem, _ = small_instance(rng_of(15))
     result = CostTables(step=TableConstraints()).solve(problem)
     assert result.status is Status.NOT_INSTALLED
     assert "pip install ortools" in result.reason
@@ -366,7 +366,7 @@ def test_malformed_steps_and_limits_are_sentences():
         CostTables(step=SlopeMerge)
     with pytest.raises(PgsrError, match="give SlopeMerge"):
         CostTables(step="greedy")
-    problem, _ = small_instance(np.random.default_rng(16))
+    problem, _ = small_instance(rng_of(16))
     for limit in (0, -1, float("nan"), "x"):
         with pytest.raises(PgsrError, match="seconds above 0"):
             CostTables().solve(problem, limit)

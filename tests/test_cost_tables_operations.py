@@ -15,7 +15,7 @@ from math import log2
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, Problem
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge
@@ -76,7 +76,7 @@ def test_as_many_subproblems_as_regions_times_sizes_times_values(states: int, co
 
 def test_never_more_subproblems_than_regions_times_sizes_times_values():
     """Theorem 1 where windows are cut: D is the widest of them."""
-    rng, cut = np.random.default_rng(1), 0
+    rng, cut = rng_of(1), 0
     for _ in range(scale(60, 1_000)):
         tree, n_sizes = random_tree(rng, max_regions=15), int(rng.integers(2, 6))
         problem = naive.problem_of(tree, rng.integers(-20, 60, (tree.n_regions, n_sizes)), int(rng.integers(0, 150)))
@@ -138,7 +138,7 @@ def _counted(run: Callable[[], object]) -> int:
 
 def children(n: int, window: int) -> tuple[CostTableList, int, int, Deadline]:
     """Make n leaves' tables with windows around random counts, and the window of their parent."""
-    y = np.random.default_rng(n).integers(1_000, 2_000, n)
+    y = rng_of(n).integers(1_000, 2_000, n)
     tables = CostTableList.quadratic(y, np.ones(n, np.int64), y - window, y + window)
     return tables, int(y.sum()) - window, int(y.sum()) + window, Deadline()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
@@ -192,7 +192,7 @@ def test_padded_tree() -> None:
 
 
 def test_dense_and_sparse_agree() -> None:
-    rng = np.random.default_rng(41)
+    rng = rng_of(41)
     formats = [
         sparse.csr_array,
         sparse.csc_array,
@@ -315,10 +315,9 @@ def garbage_counts(rng: np.random.Generator, tree: Hierarchy) -> Any:
     return counts
 
 
-@pytest.mark.assure("R15")
 def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
     """Whatever the table, only pgsr's own errors leave, and what is accepted is what was given and adds up."""
-    rng = np.random.default_rng(42)
+    rng = rng_of(42)
     trees = [random_tree(rng, max_regions=6, n_levels=n) for n in (1, 2, 2, 3)]
     n_cases, n_accepted = scale(2_000, 100_000), 0
     messages = set()
@@ -353,7 +352,7 @@ LEVELS = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI"
 
 
 def test_counts_fold_to_sizes_per_level_and_add_up():
-    leaves = np.random.default_rng(16).integers(0, 9, (3, 8))
+    leaves = rng_of(16).integers(0, 9, (3, 8))
     truth = CountOfCounts(LEVELS, leaves, "name", max_quantity=3).folded((7, 4, 2))
     assert truth.max_sizes == (7, 4, 2)
     assert (truth.max_size, truth.sizes.n_cells) == (7, 8 + 2 * 5 + 3 * 3)

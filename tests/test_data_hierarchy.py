@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, PgsrError
 from pgsr.errors import HierarchyError
@@ -164,7 +164,7 @@ def test_from_parents_in_any_order() -> None:
 
 
 def test_order_maps_rows_back_on_random_trees() -> None:
-    rng = np.random.default_rng(31)
+    rng = rng_of(31)
     for _ in range(scale(100, 2_000)):
         tree = random_tree(rng)
         check_invariants(tree)
@@ -218,7 +218,7 @@ def test_padding_repeats_short_branches() -> None:
 
 
 def test_padding_a_level_tree_changes_nothing() -> None:
-    rng = np.random.default_rng(32)
+    rng = rng_of(32)
     for _ in range(20):
         tree = random_tree(rng)
         again = Hierarchy.from_paths(tree.paths, pad_ragged=True)
@@ -236,7 +236,7 @@ def test_padded_leaves_know_the_caller_s_row() -> None:
 
 def test_sums() -> None:
     """Against a plain loop over children, for tables and for single numbers per leaf."""
-    rng = np.random.default_rng(33)
+    rng = rng_of(33)
     for _ in range(scale(100, 2_000)):
         tree = random_tree(rng)
         for shape in ((), (4,), (2, 3)):
@@ -250,7 +250,7 @@ def test_sums() -> None:
 
 
 def test_trees_cannot_be_changed() -> None:
-    tree = random_tree(np.random.default_rng(34))
+    tree = random_tree(rng_of(34))
     for array in (tree.parent, tree.first_child, tree.level_start, tree.order, tree.padded):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
@@ -301,10 +301,9 @@ def garbage_parents(rng: np.random.Generator) -> tuple[Any, Any]:
     return names, parents
 
 
-@pytest.mark.assure("R15")
 def test_garbage_is_refused_or_a_tree(counted: Callable[[int, str], None]) -> None:
     """Whatever is thrown at it, only pgsr's own errors leave, and what is accepted is a tree."""
-    rng = np.random.default_rng(35)
+    rng = rng_of(35)
     n_trees = n_cases = 0
     messages = set()
     for i in range(scale(5_000, 50_000)):

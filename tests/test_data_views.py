@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data.views import counts_of_cumulative, counts_of_ranked, cumulative, ranked
@@ -48,7 +48,7 @@ def test_round_trips(values: list[int]) -> None:
 
 def test_round_trips_of_noisy_values() -> None:
     """First differences invert running sums for any integers, also decreasing and negative ones."""
-    values = np.random.default_rng(1).integers(-50, 50, (30, 9))
+    values = rng_of(1).integers(-50, 50, (30, 9))
     assert np.array_equal(counts_of_cumulative(cumulative(values)), values)
     assert np.array_equal(cumulative(counts_of_cumulative(values)), values)
 
@@ -64,7 +64,7 @@ def test_sizes_above_the_cap_are_clipped() -> None:
 
 def test_distance_of_ranked_is_that_of_cumulative() -> None:
     """The sums |Hg - Hg'| and |Hc - Hc'| are one where the numbers of groups agree (earth mover's distance)."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for _ in range(scale(300, 20_000)):
         n_groups, max_size = int(rng.integers(0, 12)), int(rng.integers(1, 9))
         ours, theirs = np.sort(rng.integers(0, max_size + 1, (2, n_groups)), axis=1)
@@ -93,8 +93,7 @@ def views(database: Database, cap: int) -> tuple[np.ndarray, np.ndarray, list[np
     return counts, cumulative(counts), [ranked(row) for row in counts]
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R6")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("cap", CAPS)
 def test_sensitivity_by_enumeration(cap: int, counted: Callable[[int, str], None]) -> None:
     """One entity more or less changes every region's H by 2 at most, Hc and Hg by 1, and never a number of groups.

@@ -82,7 +82,7 @@ def test_counties_against_the_list():
 # Census-like data
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("regions", "levels"),
     [
@@ -116,7 +116,7 @@ def test_defaults_are_counties_of_2000():
     assert truth.totals[0] == HOUSEHOLDS
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("tail", list(TailShape))
 def test_levels_are_nested(tail):
     divisions, coarse, counties, tracts = (
@@ -199,7 +199,7 @@ def test_the_first_papers_census_keeps_its_classes():
     assert (counts[:, 300:].sum(axis=1) >= 35).all()
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_second_papers_census_has_its_numbers_of_people_and_sizes(seed):
     """117,630,445 groups give 305.1 million people (printed 305,276,358) and about 78 sizes; 51 leaves suffice."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 from test_experiments_data_recipes import run
 
 from pgsr.datasets import packaged
@@ -28,7 +29,7 @@ def shape(row: Packaged) -> tuple[int, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_totals_of_the_real_table(name):
     """Groups, entities, the largest group, rows left out, and regions by level."""
@@ -99,7 +100,7 @@ def test_sizes_of_a_column_add_up_and_may_be_zero(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["nafld", "michigan_schools", "doctor_visits", "flights", "surnames"])
 def test_any_table_gives_what_counting_row_by_row_gives(name, tmp_path, monkeypatch):
-    row, rng = packaged_row(name), np.random.default_rng(7)
+    row, rng = packaged_row(name), rng_of(7)
     inputs = [column for column, _ in row.derived.values()]
     numeric = {"dcode": 1_010, "year": 1_984, "female": 0, "id": 0, "bcode": 0}
     keys = [key for key in dict.fromkeys((*row.regions, *row.group, *inputs)) if key not in row.derived]

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from scipy import sparse
 
 from pgsr.engines.convex_flow.network import FREE, ConvexFlow, ConvexNetwork, Cut, FarFlow
@@ -35,7 +35,7 @@ def best_of_all(network, lower, upper):
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_equals_exhaustive_search_and_proves_itself(norm):
-    rng, flows, cuts = np.random.default_rng(1), 0, 0
+    rng, flows, cuts = rng_of(1), 0, 0
     for _ in range(scale(120, 2000)):
         network, lower, upper = random_network(rng, norm)
         best, found = best_of_all(network, lower, upper), network.cheapest(lower, upper)
@@ -57,7 +57,7 @@ def test_equals_exhaustive_search_and_proves_itself(norm):
 
 def test_wrong_flows_prices_and_cuts_are_not_proved():
     """Every arc has a strictly convex cost, so another flow is worse; a cut is one for some bounds alone."""
-    rng, refuted = np.random.default_rng(2), 0
+    rng, refuted = rng_of(2), 0
     for _ in range(scale(60, 600)):
         network, lower, upper = random_network(rng, 2)
         network = ConvexNetwork(network.start, network.end, network.y, network.w + 1, 2, network.n_vertices)
@@ -91,7 +91,7 @@ def overlap(a, b):
 
 
 def test_two_families_are_found_where_there_are_two():
-    rng, networks, none = np.random.default_rng(3), 0, 0
+    rng, networks, none = rng_of(3), 0, 0
     for _ in range(scale(200, 3000)):
         sets = rng.random((int(rng.integers(1, 7)), int(rng.integers(1, 6)))) < 0.5
         sets[np.arange(len(sets)), rng.integers(0, sets.shape[1], len(sets))] = True

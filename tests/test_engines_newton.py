@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.engines.newton import LineStep, Operators, conjugate_gradients, line_search
 
@@ -18,7 +18,7 @@ def operators(matrix: np.ndarray, inverse: np.ndarray) -> Operators:
 
 
 def test_equals_numpys_dense_solve_with_any_preconditioner() -> None:
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for _ in range(scale(40, 400)):
         n = int(rng.integers(1, 9))
         matrix, inverse, right = random_system(rng, n, n), random_system(rng, n, n), rng.normal(size=n)
@@ -28,7 +28,7 @@ def test_equals_numpys_dense_solve_with_any_preconditioner() -> None:
 
 def test_singular_systems_are_solved_on_their_range() -> None:
     """The solution without a part in the kernel, which the pseudo-inverse gives, too."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for _ in range(scale(40, 400)):
         n = int(rng.integers(2, 9))
         matrix = random_system(rng, int(rng.integers(1, n)), n)
@@ -45,7 +45,7 @@ def test_a_direction_in_the_kernel_ends_it() -> None:
 
 def test_it_ends_after_as_many_steps_as_there_are_eigenvalues_or_as_are_allowed() -> None:
     """Two eigenvalues need two steps; stopped after one, or at a residual that is enough, x still ascends."""
-    rng, counted = np.random.default_rng(3), []
+    rng, counted = rng_of(3), []
     values, right = np.array([1.0, 1.0, 4.0, 4.0]), rng.normal(size=4)
 
     def curvature(x: np.ndarray) -> np.ndarray:
@@ -97,7 +97,7 @@ def test_a_step_that_overshoots_is_shortened_by_the_secant() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_every_length_that_is_enough_raises_d(seed: int) -> None:
     """On minima of random lines, and none longer: every length tried before missed both rules."""
-    rng = np.random.default_rng([4, seed])
+    rng = rng_of(4, seed)
     for _ in range(scale(50, 500)):
         slopes, heights = np.append(1.0, -(10.0 ** rng.uniform(-3, 4, 4))), np.append(0.0, rng.uniform(0, 1, 4))
         found, tried = line_search_on(slopes, heights)

@@ -10,7 +10,7 @@ from pgsr.experiments.ours.beds import BEDS
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("data", BEDS, ids=lambda data: data.name)
 def test_a_bed_is_what_it_declares(data):
     try:

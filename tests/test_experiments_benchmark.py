@@ -10,6 +10,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr import Status
 from pgsr.experiments import quoted
@@ -41,7 +42,7 @@ Errors = Mapping[tuple[str, float, str], tuple[float, ...]]
 
 def frame(errors: Errors, replicates: int = 6, noise: float = 0.01) -> pd.DataFrame:
     """Results with these EMDs by data set, epsilon and arm, a number per level; twice the bound each."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     rows = []
     for (data, epsilon, arm), values in errors.items():
         for replicate in range(replicates):
@@ -72,7 +73,7 @@ def test_scores_and_ranks_by_hand() -> None:
 def test_scores_of_resamples_are_those_of_the_definition() -> None:
     errors = {("d", 1.0, arm): (e, 2 * e) for arm, e in (("a", 10.0), ("b", 10.5), ("c", 11.0))}
     (block,) = Standings.of(emd(errors, noise=0.2), ("a", "b", "c")).blocks
-    drawn = np.random.default_rng(5).integers(0, 6, (4, 6))
+    drawn = rng_of(5).integers(0, 6, (4, 6))
     for resample, scores in zip(drawn, block.scores(drawn), strict=True):
         means = [[fmean(level[r] for r in resample) for level in arm] for arm in block.values.tolist()]
         least = [min(arm[level] for arm in means) for level in range(2)]

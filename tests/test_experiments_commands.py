@@ -39,7 +39,6 @@ def test_the_registry_is_sound():
         find("K99")
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
 def test_the_command_line(tmp_path, monkeypatch):
     def call(*arguments: str) -> str:
         done = CliRunner().invoke(app, [*arguments])
@@ -95,7 +94,6 @@ def call_here(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments])
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
 def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
     monkeypatch.chdir(tmp_path)

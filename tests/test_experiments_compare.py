@@ -88,7 +88,7 @@ def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> N
 SOLVERS = ("Cvxpy('HIGHS')", "Cvxpy('SCIP')", "Gurobi()", "MathOpt('GLOP')", "MathOpt('GSCIP')", "CpSat()", "Scipy()")
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("problem", ["m_h", "m_c"])
 def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima(problem: str) -> None:
     """A sample of what `make compare` shows first: integer optima agree to the digit, and pgsr proves each."""
@@ -190,7 +190,7 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert done.output.index(told[-1][2]) < done.output.index("Posterior()"), "the lines come before the table"
 
 
-@pytest.mark.drawn(1, pool="pages of a comparison")
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_shows_what_runs_and_how_much_is_left(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -213,7 +213,7 @@ def test_titles_are_words_with_the_noun_of_each_data_set() -> None:
     assert said[Data.FLIGHTS].startswith("29 pairs of aircraft and airport in 3 regions")
 
 
-@pytest.mark.drawn(1, pool="pages of a comparison")
+@pytest.mark.slow
 def test_what_is_to_be_known_stands_once_below_all_sections(tiny: None) -> None:
     sections = CompareExperiment(problems=("naive",)).run(TRUTH)
     text = as_text([*sections, VariantSection("again", "elsewhere", sections[0].table)])

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.datasets.worlds import WorldKind, world
@@ -38,7 +39,7 @@ def framed(levels: dict[int, dict[str, list[float]]], arm: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_strata_hold_what_counting_cell_by_cell_gives(view: View) -> None:
-    draw = np.random.default_rng(4)
+    draw = rng_of(4)
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     truth = CountOfCounts(tree, draw.integers(0, 9, (2, 131)))
     true = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
@@ -61,7 +62,7 @@ def test_strata_hold_what_counting_cell_by_cell_gives(view: View) -> None:
 
 
 def test_the_transform_is_uniform_where_the_law_is_right() -> None:
-    draw = np.random.default_rng(8)
+    draw = rng_of(8)
     sd = draw.uniform(0.05, 4, 60_000)
     truth = np.rint(7 + draw.normal(size=len(sd)) * sd)
     away = transform(truth, np.full(len(sd), 7.0), sd, draw.random(len(sd)))
@@ -91,7 +92,7 @@ def test_the_bootstrap_holds_most_cells_and_has_no_transform(monkeypatch: pytest
     assert 0.8 < sum(sum(each.held.values()) for each in found) / sum(each.n for each in found) <= 1
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
+@pytest.mark.slow
 def test_errors_that_16_bits_cannot_hold_are_refused() -> None:
     """An error of -40,000 would be kept as 25,536, and intervals would be narrower for it."""
     truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[500_000] * 4] * 2, "large")
@@ -103,7 +104,7 @@ def test_errors_that_16_bits_cannot_hold_are_refused() -> None:
 def made_up(held: float, spread: float = 0.002) -> pd.DataFrame:
     """Make five replicates of an arm whose intervals hold in so many of the cells with an sd of 2."""
     tree = Hierarchy.from_parents(["US"], [-1])
-    truth, draw = CountOfCounts(tree, np.zeros((1, 10_001), int)), np.random.default_rng(5)
+    truth, draw = CountOfCounts(tree, np.zeros((1, 10_001), int)), rng_of(5)
     records = {}
     for replicate in range(5):
         missed = draw.random((1, 10_001)) > held + spread * (replicate - 2)

@@ -40,7 +40,7 @@ def test_import_is_light():
 # Census 2000
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("regions", "levels", "file"),
     [

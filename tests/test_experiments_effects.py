@@ -4,7 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from scipy import stats
 
 from pgsr.experiments.engine.effects import MATERIAL, Effect, Side, independent, paired
@@ -23,7 +23,7 @@ def errors(rng: np.random.Generator, n: int, spread: float) -> tuple[np.ndarray,
 
 @pytest.mark.parametrize("spread", [0.01, 0.3, WIDE])
 def test_an_interval_holds_the_ratios_that_a_paired_test_does_not_reject(spread):
-    rng, unbounded = np.random.default_rng(8), 0
+    rng, unbounded = rng_of(8), 0
     for _ in range(scale(30, 300)):
         over, under = errors(rng, int(rng.integers(5, 12)), spread)
         ratio, low, high = paired(over, under)
@@ -47,7 +47,7 @@ def test_an_interval_holds_the_ratios_that_a_paired_test_does_not_reject(spread)
 
 @pytest.mark.parametrize("spread", [0.01, 0.3])
 def test_an_interval_of_independent_samples_leaves_one_out_where_welch_rejects(spread):
-    rng, rejected = np.random.default_rng(9), []
+    rng, rejected = rng_of(9), []
     for _ in range(scale(60, 600)):
         over, under = errors(rng, 6, spread)
         under = np.append(rng.permutation(under), under.mean())

@@ -26,7 +26,7 @@ from pgsr.methods.method import Seconds
 DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", DRAWN)
 def test_every_logarithmic_axis_has_several_labels(name):
     """Two at least between its ends; the axis of epsilons has one for every epsilon that ran."""

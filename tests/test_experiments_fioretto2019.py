@@ -63,15 +63,10 @@ def entry(task: Task, record: Record) -> StoredCell:
     return StoredCell(task.cell, task.data.real, CellState.DONE, reason, record, "code", task.time_limit, 1.0, 1)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "experiment",
-    [
-        pytest.param(e, marks=pytest.mark.drawn(0, pool="a minute of run times"))
-        if e is runtime_by_epsilon.EXPERIMENT
-        else e
-        for e in EXPERIMENTS
-    ],
+    [pytest.param(e, marks=pytest.mark.full) if e is runtime_by_epsilon.EXPERIMENT else e for e in EXPERIMENTS],
     ids=lambda e: e.id,
 )
 def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
@@ -89,7 +84,7 @@ def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
         assert set(frame["status"]) <= {"OPTIMAL", "FEASIBLE", "RELAXED"}
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
 def test_every_arm_warms_up(experiment: Experiment):
     tasks = {task.cell.arm: task for task in experiment.tasks(Profile.QUICK)}
@@ -288,7 +283,7 @@ def test_taxi_like_keeps_any_totals():
             taxi_like(**wrong)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("data", [CENSUS, FLIGHTS, KUO_TAXI], ids=lambda data: data.name)
 def test_declared_shapes(data):
     try:
@@ -390,7 +385,6 @@ def test_saturated_errors_are_not_compared():
     assert smaller_unless_saturated(None, error(1)).finding is TestOutcome.NOT_JUDGED
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
 def test_the_dense_taxi_data_do_not_saturate():
     """One release of each mechanism at the smallest epsilon: below a fifth of the largest error at every level."""
     truth = TAXI_DENSE.truth()

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr.datasets.worlds import WorldKind, world
 from pgsr.experiments.engine.experiment import Arm, Cell, Profile, Trial
@@ -50,7 +51,7 @@ def test_release_and_optimum_see_the_same_truth_and_noise() -> None:
     assert measured(x2.KUO, 3)["levels"]["emd"] == metrics.level_means(truth, metrics.emd(truth, again))
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
+@pytest.mark.slow
 def test_the_optimum_is_nearer_to_the_truth_than_releases(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the mean over eight replicates and at every level; short chains are enough for that."""
     monkeypatch.setattr(x6, "SWEEPS", 400)
@@ -64,7 +65,7 @@ def test_the_optimum_is_nearer_to_the_truth_than_releases(monkeypatch: pytest.Mo
 
 def frame(errors: dict[str, tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """EMDs by arm, and of optima their expectations: what a replicate has more than the mean is common to all arms."""
-    rng, rows = np.random.default_rng(2), []
+    rng, rows = rng_of(2), []
     for replicate in range(replicates):
         luck = rng.uniform(-3, 3, 3)
         for arm, values in errors.items():

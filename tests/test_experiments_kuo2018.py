@@ -76,7 +76,7 @@ def near(found: np.ndarray, expected: tuple[float, ...], runs: int) -> bool:
     return bool((np.abs(found.mean(axis=0) - expected) <= 0.03 * np.array(expected) + 3 * spread).all())
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", IDS)
 def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     experiment, store = find(name), Store(tmp_path)
@@ -92,7 +92,7 @@ def test_every_experiment_runs_draws_and_judges(name, tmp_path):
     assert all(isinstance(verdict.finding, TestOutcome) and verdict.words for verdict in verdicts)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", IDS)
 def test_half_a_sweep_can_be_looked_at(name):
     """A sweep cut short has some arms and replicates only."""
@@ -224,7 +224,6 @@ def test_k1_gives_the_published_totals():
     assert sorted(record["entities at level 1"]) == [3_927_662, 127_034_736]
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
 @needs_hawaiian
 def test_hawaiian_is_the_papers_own():
     """All that the paper prints of Hawaiian in the nation: its statistics, and errors of Hc and Hg at epsilon 1."""
@@ -251,7 +250,6 @@ def test_k1_counts_white_block_groups():
     assert not is_the_papers(by_group.name)
 
 
-@pytest.mark.drawn(2, pool="errors beside the papers'")
 @needs_taxi
 def test_g1_root_errors():
     """Taxi at epsilon 1, ten-run prototypes; 2,819.8 and 11,227.6 are printed for the first and the last."""
@@ -272,7 +270,6 @@ G2 = [
 ]
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
 @needs_taxi
 def test_g2_three_levels():
     found = computed(on(three_levels.EXPERIMENT, TAXI, (Fraction(1, 3), Fraction(1)), scale(4, 30)))
@@ -294,7 +291,6 @@ G7 = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
 @needs_taxi
 def test_g7_weighting_on_two_levels():
     epsilons = (Fraction(1, 10), Fraction(1), Fraction(1, 2))[: scale(2, 3)]

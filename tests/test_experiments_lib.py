@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from lib_instances import INTEGER, REAL, program_of, small_problem
 from typer.testing import CliRunner
 
@@ -26,29 +26,29 @@ from pgsr.problems.programs.named import named
 EXACT = ("naive", "hc-l1", "hc-l2", "hg-l1", "hg-l2", "mh", "mh-regions")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("family", EXACT)
 def test_integer_families_are_proved_without_a_gap(family):
-    rng = np.random.default_rng([5, *family.encode()])
+    rng = rng_of(5, *family.encode())
     for _ in range(scale(3, 40)):
         objective, bound = checked(small_problem(family, rng))
         assert objective == bound
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("family", [*EXACT[:3], "mean", "mh", "mh-regions", "mc", "mc-regions", "mc-l1"])
 def test_relaxed_families_are_proved_to_nine_digits(family):
-    rng = np.random.default_rng([6, *family.encode()])
+    rng = rng_of(6, *family.encode())
     for _ in range(scale(3, 40)):
         objective, bound = checked(small_problem(family, rng).relaxed())
         assert bound <= objective
         assert float(objective - bound) <= 1e-7 + 1e-8 * float(objective)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("family", ["mc", "mc-regions", "mc-l1"])
 def test_integer_families_without_an_exact_proof_have_a_valid_interval(family):
-    rng = np.random.default_rng([7, *family.encode()])
+    rng = rng_of(7, *family.encode())
     for _ in range(scale(2, 10)):
         objective, bound = checked(small_problem(family, rng))
         assert bound <= objective
@@ -117,7 +117,7 @@ def test_hard_values_are_what_they_are_called():
 
 
 def test_grid_points_are_feasible_exactly():
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     for family in ("naive", "hc-l2", "mh", "mh-regions", "mc", "mc-regions"):
         problem = small_problem(family, rng).relaxed()
         solved = Cvxpy("CLARABEL").solve(problem)
@@ -154,7 +154,7 @@ def test_views_of_families_are_those_of_their_problems():
         assert isinstance(view, View)
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
+@pytest.mark.slow
 def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
     command = [sys.executable, "-m", "pgsr.experiments", "lib", "build", "mh-census-1e7-eps1", "--out", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

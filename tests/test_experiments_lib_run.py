@@ -30,7 +30,6 @@ class Liar(Scipy):
         return "Liar()"
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
 @pytest.mark.slow
 def test_a_run_tells_who_says_solved_and_is_not_and_goes_on(built, tmp_path):
     folders = [built / name for name in (INTEGER, REAL, MAGNITUDES)]
@@ -61,7 +60,7 @@ def test_a_run_tells_who_says_solved_and_is_not_and_goes_on(built, tmp_path):
     assert len(said) == before + 1, "an instance that was built anew runs again"
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
+@pytest.mark.slow
 def test_a_line_that_was_torn_does_not_tear_the_next_one(built, tmp_path):
     out = tmp_path / "rows.jsonl"
     out.write_text('{"instance": "cut sho')

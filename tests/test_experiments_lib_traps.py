@@ -7,8 +7,8 @@ import sys
 from fractions import Fraction
 from itertools import product
 
-import numpy as np
 import pytest
+from instances import rng_of
 from typer.testing import CliRunner
 
 from pgsr import Hierarchy, Problem, Result, Status
@@ -82,7 +82,7 @@ def test_forged_traps_are_refused(built):
 
 def test_prices_prove_no_more_than_is_true():
     """Random programs of two whole unknowns against enumeration, with random prices and a random split."""
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     for _ in range(200):
         squares, linear, terms = rng.integers(0, 3, 2), rng.integers(-4, 5, 2), rng.integers(-2, 3, 2)
         trap = {
@@ -126,7 +126,6 @@ def tree():
     return Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
 @pytest.mark.slow
 def test_the_command_makes_the_table(tmp_path):
     done = CliRunner().invoke(app, ["traps", "--solvers", "Scipy()", "--limit", "5", "--out", str(tmp_path)])

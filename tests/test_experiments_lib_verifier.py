@@ -10,7 +10,7 @@ from itertools import product
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from lib_instances import INTEGER, MAGNITUDES, REAL, program_of
 
 from pgsr import Hierarchy, Problem
@@ -19,7 +19,7 @@ from pgsr.experiments.lib import verify
 
 def test_any_prices_give_a_bound_below_every_point():
     """Against exhaustive search: random prices never prove more than the integer optimum, nor the real one."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for _ in range(scale(40, 400)):
         tree = random_tree(rng, max_regions=4)
         noisy = rng.integers(-2, 4, (tree.n_regions, 2))
@@ -151,7 +151,7 @@ FORGERIES = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(23)
+@pytest.mark.few(23)
 @pytest.mark.parametrize("forgery", FORGERIES)
 @pytest.mark.parametrize("name", [INTEGER, REAL, MAGNITUDES])
 def test_every_forgery_is_found(name, forgery, built, tmp_path, capsys):

@@ -57,7 +57,7 @@ def entries() -> dict[str, list[StoredCell]]:
     return Smoked()
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("experiment", [*OWN, *LOOKS], ids=lambda e: e.id)
 def test_smoke_runs_draws_and_judges(experiment, entries):
     assert find(experiment.id) is experiment

@@ -8,7 +8,7 @@ import numpy as np
 import psutil
 import pytest
 import sweeps
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.errors import MemoryNeededError
@@ -37,7 +37,6 @@ def test_what_cannot_fit_is_refused_at_once(tmp_path):
     assert list(tmp_path.rglob("*.json")) == []
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
 def test_no_more_cells_at_once_than_fit(tmp_path):
     def measure(trial):
         start = time.time()
@@ -65,7 +64,6 @@ SHAPES = [(31, 100_001), (3_195, 2_001), (101, 20_001), (1_001, 5_001), (2, 1_00
           (301, 10_001), (61, 40_001), (501, 12_001), (61, 201), (1_501, 10_001), (551, 100_001)]  # fmt: skip
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
 @pytest.mark.parametrize("shape", SHAPES[: scale(2, len(SHAPES))])
 def test_the_memory_estimate(shape, tmp_path):
     """Within 25 % of the true peak of the hungriest of Kuo's methods."""
@@ -74,7 +72,7 @@ def test_the_memory_estimate(shape, tmp_path):
 
     def load():
         counts = np.zeros((regions - 1, sizes), np.int64)
-        counts[:, :50] = np.random.default_rng(0).integers(0, 100, (regions - 1, 50))
+        counts[:, :50] = rng_of(0).integers(0, 100, (regions - 1, 50))
         counts[0, 0] += 10**8 - counts.sum()
         return CountOfCounts(tree, counts, "made up")
 

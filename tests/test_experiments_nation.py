@@ -14,7 +14,7 @@ from pgsr.machine.isolation import TaskEnd
 from pgsr.machine.partitions import ParquetFolder
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
+@pytest.mark.slow
 def test_a_small_nation_is_made_measured_and_released(tmp_path):
     data = CensusBlocks(blocks=3_200, groups=20_000, max_sizes=(12,) * 7 + (7,))
     folder = ParquetFolder(str(tmp_path))

@@ -8,6 +8,7 @@ from math import comb, exp
 
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr import Status
 from pgsr.experiments.engine.experiment import Cell, Trial
@@ -181,7 +182,7 @@ def test_dyadic_ranges_add_up_without_noise() -> None:
 
 def test_shrinkage_gains_by_squares() -> None:
     """Normal noise of variance 4, a fixed target at any distance: squares are less, as James and Stein say."""
-    generator = np.random.default_rng(1)
+    generator = rng_of(1)
     for away in (0.0, 1.0, 3.0, 20.0):
         truth = np.full((4_000, james_stein.BLOCK), away)
         noisy = truth + generator.normal(0, 2, truth.shape)
@@ -229,7 +230,7 @@ def chain_mass(starts: np.ndarray, sums: list[np.ndarray], cumulative: np.ndarra
 
 
 def test_draws_of_partitions_have_their_law() -> None:
-    counts, generator, draws = np.array([1, 1, 0, 1]), np.random.default_rng(3), 4_000
+    counts, generator, draws = np.array([1, 1, 0, 1]), rng_of(3), 4_000
     seen: dict[tuple[int, ...], int] = {}
     for _ in range(draws):
         found = tuple(partitions.draw(counts, 0.8, generator).tolist())
@@ -241,7 +242,7 @@ def test_draws_of_partitions_have_their_law() -> None:
 
 def test_partitions_grow_as_conjectured() -> None:
     """Blocki 2019 conjectures an L1 error of sqrt(N / epsilon); one group has each size 1..n: N = n (n + 1) / 2."""
-    generator = np.random.default_rng(4)
+    generator = rng_of(4)
     for n, epsilon in product((50, 200), (2.0, 0.5, 0.1)):
         counts = np.array([0] + [1] * n + [0] * (n // 2))
         errors = [distance(partitions.draw(counts, epsilon, generator), counts) for _ in range(8)]

@@ -125,7 +125,7 @@ def test_referrals_have_a_long_tail_and_siblings() -> None:
     assert correlation(column(population, "earlier"), population.sizes) > 0.2
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
+@pytest.mark.slow
 @needs_data
 def test_travel_survey() -> None:
     population = nhts2001()
@@ -142,7 +142,7 @@ def test_travel_survey() -> None:
     assert workload.n_queries >= 100_000
 
 
-@pytest.mark.drawn(3, pool="cells of experiments")
+@pytest.mark.slow
 @needs_data
 def test_reduced_travel_survey_has_a_universe_to_list() -> None:
     population = nhts2001(reduced=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr import View
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
@@ -85,7 +86,7 @@ def no_noise(key: str, replicate: int) -> Source:
     return Undrawn(key, replicate)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("arm", x2.ARMS, ids=lambda arm: arm.label)
 def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> None:
     data = replace(CENSUS_SMALL, groups=x2.RANKED_GROUPS + 1)
@@ -129,7 +130,7 @@ def test_the_memory_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def frame(errors: Mapping[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """Results with these EMDs by data set and arm, a number per level, within 1 % in every replicate."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     rows = [
         {"data": data, "real": False, "epsilon": 1.0, "arm": arm, "replicate": replicate}
         | {f"emd_level{level}": value * rng.uniform(0.99, 1.01) for level, value in enumerate(values)}

@@ -117,13 +117,11 @@ def swept(tmp_path_factory) -> list[report_sections.Section]:
     return report_sections.collect(EXPERIMENTS, Profile.PAPER, store, draw=False)
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_experiments_have_printed_numbers_or_a_reason(swept):
     assert {section.experiment.id for section in swept if not any(row.printed for row in section.means)} == set(WITHOUT)
     assert not [remark for section in swept for remark in section.remarks if "printed numbers" in remark]
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_every_printed_number_stands_beside_ours_or_says_why_not(swept):
     rows = re.findall(r"<tr>.*?</tr>", unescape(html.render(report_blocks(swept, Profile.PAPER))))
     matched = {row.printed for section in swept for row in section.means if row.printed is not None}
@@ -138,7 +136,6 @@ def test_every_printed_number_stands_beside_ours_or_says_why_not(swept):
     assert all(why.startswith(NOWHERE[number]) for number, why in unmatched.items())
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_printed_numbers_are_compared_on_the_papers_own_data_alone(swept):
     rows = [row for section in swept for row in section.means if row.printed is not None]
     assert {row.data for row in rows if not row.remark} == PAPERS_OWN
@@ -146,7 +143,6 @@ def test_printed_numbers_are_compared_on_the_papers_own_data_alone(swept):
     assert {row.data for row in rows} > PAPERS_OWN
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_printed_numbers_stand_beside_their_like(swept):
     """Written out once more from the papers: budget, level and competitor of some cells."""
     rows = {}

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawing_lots import settle_lot
-from instances import FULL
+from instances import FULL, rng_of
 from smoke_cells import smoke_cells
 from typer.testing import CliRunner
 
@@ -67,10 +67,10 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
     return entries
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "identity",
-    [pytest.param(i, marks=pytest.mark.drawn(0, pool="a minute of run times")) if i == "PG2" else i for i in ALL],
+    [pytest.param(i, marks=pytest.mark.full) if i == "PG2" else i for i in ALL],
 )
 def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     experiment, store = find(identity), Store(tmp_path / "results")
@@ -181,7 +181,6 @@ def test_the_command_writes_results_figures_and_quotations(tmp_path):
     assert [path.name for path in (tmp_path / "figures" / "results").iterdir()] == ["K9.svg"]
 
 
-@pytest.mark.drawn(3, pool="published figures")
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_the_figures_in_docs_are_of_today(identity, tmp_path):
     """After a change of how they are drawn: python -m pgsr.experiments publish. Panels have a mark or say why not."""
@@ -207,7 +206,7 @@ def test_published_cells_are_what_this_version_computes(identity):
         computed[place(as_row(task, {}), task)] = task
     if not computed:
         pytest.skip("its data are not here")
-    some, lot = next(iter(computed.values())), np.random.default_rng(list(settle_lot().encode()))
+    some, lot = next(iter(computed.values())), rng_of(list(settle_lot().encode()))
     for _, cells in frame.groupby("arm"):
         rows = [row for _, row in cells[cells["cpu_seconds"] <= cells["cpu_seconds"].median()].iterrows()]
         there = [(row, task) for row in rows if (task := computed.get(place(row, some)))]
@@ -240,7 +239,7 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_every_published_experiment_has_a_verdict(identity):
     ((experiment, _, frame),) = published([find(identity)], DOCS / "results")

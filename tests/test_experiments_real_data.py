@@ -83,7 +83,6 @@ def test_root_errors_as_published():
 
 
 # Earth mover's distance per region and level: five-run prototypes with independent noise (bottom-up: ten runs).
-@pytest.mark.drawn(2, pool="errors beside the papers'")
 @needs_taxi
 @pytest.mark.parametrize(
     ("view", "post", "epsilon", "shares", "expected"),
@@ -123,7 +122,7 @@ TWO_LEVELS = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @needs_taxi
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
 @pytest.mark.parametrize("views", TWO_LEVELS, ids=lambda views: " x ".join(view.value for view in views))
@@ -134,7 +133,6 @@ def test_two_levels(views, epsilon):
         assert found == pytest.approx(expected, rel=0.05), merge
 
 
-@pytest.mark.drawn(2, pool="errors beside the papers'")
 @needs_taxi
 def test_the_published_bottom_up_table_carries_one_seed():
     """One noise sequence for all regions gives the published 20,731 / 10,405.5 / 772.8; independent noise does not."""

@@ -17,7 +17,7 @@ from pgsr.release import ReleaseConfig
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rows", "regions"), [(20_000, "states"), (250_001, "counties")])
 def test_tables_hold_what_they_are_made_of(tmp_path, rows, regions):
     release_run.make_tables(tmp_path, rows, regions, 20)
@@ -60,7 +60,6 @@ def test_blocks_are_no_regions_to_choose_from(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
 def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     out = tmp_path / "out"
@@ -74,7 +73,6 @@ def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.drawn(1, pool="experiments end to end")
 def test_blocks_have_sizes_of_their_own(tmp_path):
     """Every dwelling of a county lies in one of its blocks, and the release and its check pass."""
     release_run.make_tables(tmp_path, 30_000, "blocks", 50)

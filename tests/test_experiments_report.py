@@ -6,10 +6,10 @@ from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
-import numpy as np
 import pandas as pd
 import pytest
 import sweeps
+from instances import rng_of
 from rich.console import Console
 from smoke_cells import smoke_cells
 from typer.testing import CliRunner
@@ -305,7 +305,7 @@ def test_the_tests_err_as_often_as_they_say():
 
     Errors vary so much here that no interval is within 2 %.
     """
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     draws = 4_000
     pairs = (dict(enumerate(rng.normal(7, 1, 5))) for _ in range(2 * draws))
     rejected = sum(
@@ -317,7 +317,6 @@ def test_the_tests_err_as_often_as_they_say():
     assert all(0.035 < rate < 0.065 for rate in (rejected / draws, missed, apart)), (rejected, missed, apart)
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_verdicts_of_all_experiments_obey(smoked):
     """Nothing random is judged at smoke profile, whatever an experiment computes."""
     assert smoked
@@ -327,7 +326,6 @@ def test_verdicts_of_all_experiments_obey(smoked):
             assert verdict.judgement.replicates is None, verdict
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_claims_of_papers_are_not_declared_ours(smoked):
     """And experiments of no paper claim nothing for one. Every paper's experiment judges something of its paper."""
     words = {claim.words for claim in kuo.CLAIMS} | {*fioretto.CLAIMS.values()}
@@ -344,7 +342,6 @@ def test_claims_of_papers_are_not_declared_ours(smoked):
     assert {v.declared for v in by_noise["shared seed"]} == {Cause.READING}, "as its code did it"
 
 
-@pytest.mark.drawn(2, pool="reports of experiments")
 def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):
     document = html.render(report_blocks(smoked, SMOKE))
     top = document.split('<h2 id="next">')[0]

@@ -14,7 +14,7 @@ import numpy as np
 import psutil
 import pytest
 import sweeps
-from instances import scale
+from instances import rng_of, scale
 from waiting import MINUTES, until
 
 from pgsr import CountOfCounts
@@ -52,7 +52,6 @@ def quiet(text: str) -> None:
     del text
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
@@ -80,7 +79,6 @@ def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatc
     }
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     """Waiting does not count; the first cell of a process pays for its start; cells that are late count, too."""
 
@@ -114,7 +112,6 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     assert set(store.frame("O", SMOKE)["state"]) == {CellState.TIMED_OUT}
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
     summary = run(experiment, SMOKE, store, say=quiet)
@@ -144,11 +141,10 @@ def test_all_arms_see_the_same_noise():
     assert found[0, "one"] != found[1, "one"]
 
 
-@pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     """A sweep killed at random times, again and again, ends as if nothing had happened."""
     kills, cells = scale(3, 20), scale(100, 2_000)
-    rng, store, told = np.random.default_rng(16), Store(tmp_path / "killed"), set()
+    rng, store, told = rng_of(16), Store(tmp_path / "killed"), set()
     lost = torn = while_running = 0
     log = tmp_path / "log"
     for kill in range(kills):
@@ -180,7 +176,6 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
         assert replace(stored, record=task.compute()).content() == stored.content()
 
 
-@pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_cells_end_with_a_killed_sweep(tmp_path):
     code = "import signal, sys, time, sweeps; from pgsr.experiments.engine.experiment import Arm, Profile\n"
     code += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
@@ -219,7 +214,6 @@ def test_failed_cells_are_kept_and_run_again(tmp_path):
     assert again.ran == {CellState.DONE: 2}
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_a_cell_that_dies_takes_nothing_with_it(tmp_path):
     def measure(trial):
         if trial.arm.label == "one":
@@ -235,7 +229,6 @@ def test_a_cell_that_dies_takes_nothing_with_it(tmp_path):
     assert run(experiment, SMOKE, store, say=quiet).before[CellCondition.ABSENT] == 1, "and is asked for again"
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_short_cells_share_a_process(tmp_path):
     """36 cells of milliseconds in two processes, one per arm; a cell's seconds are never shared where they count."""
 
@@ -252,7 +245,6 @@ def test_short_cells_share_a_process(tmp_path):
     assert alone.frame("T1", SMOKE)["pid"].nunique() == 4
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_long_cells_have_a_process_each_and_run_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "SHORT", 0.0)
     store = Store(tmp_path)
@@ -262,7 +254,6 @@ def test_long_cells_have_a_process_each_and_run_in_their_order(tmp_path, monkeyp
     assert frame["replicate"].tolist() == [0, 0, 1, 1]
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_a_shared_process_that_dies_or_is_late_takes_one_cell_with_it(tmp_path):
     def measure(trial):
         if "toy" not in trial.truth.name and trial.cell.replicate == 1:
@@ -302,7 +293,6 @@ def test_memory_of_a_cell_is_its_own(tmp_path):
     assert frame["peak_mb"].min() > 30, "Python with NumPy"
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_time_limits_are_hard_and_their_answers_final(tmp_path):
     def measure(trial):
         time.sleep(0 if "toy" in trial.truth.name else MINUTES)
@@ -320,7 +310,6 @@ def test_time_limits_are_hard_and_their_answers_final(tmp_path):
     assert more.ran == {CellState.TIMED_OUT: 1}, "more time, another attempt"
 
 
-@pytest.mark.drawn(1, pool="a cell in a process of its own")
 def test_stale_and_torn_cells_are_run_again(tmp_path, monkeypatch):
     store, experiment = Store(tmp_path), sweeps.experiment(sweeps.noisy_counts)
     run(experiment, SMOKE, store, say=quiet)
@@ -375,7 +364,6 @@ def test_free_parameters_and_preparation(tmp_path):
     assert frame["half"].tolist() == ["1/2"] * 2
 
 
-@pytest.mark.drawn(1, pool="sweeps that are killed")
 def test_dask_workers_give_the_same_records(tmp_path):
     distributed = pytest.importorskip("distributed", reason="pip install '.[cluster]'")
     experiment = sweeps.experiment(arms=sweeps.releases())

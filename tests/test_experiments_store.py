@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sweeps
+from instances import rng_of
 
 from pgsr import PgsrError
 from pgsr.experiments.engine import digest
@@ -85,7 +86,7 @@ def test_torn_files_are_told_from_whole_ones(tmp_path):
     store = Store(tmp_path)
     path = store.save(entry(), SMOKE)
     whole = path.read_bytes()
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for cut in [0, 1, len(whole) - 1, *rng.integers(1, len(whole) - 1, 50)]:
         path.write_bytes(whole[:cut])
         assert isinstance(store.load(CELL, SMOKE), Torn), cut
@@ -205,7 +206,7 @@ E = Experiment(id="X1", plot=plot, verdicts=plot, measure=measure)
 '''
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("old", "new", "same"),
     [

@@ -193,7 +193,6 @@ def test_a_choice_between_conditions_is_no_matter_for_most():
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="comparisons by name")
 def test_problems_and_estimators_stand_side_by_side():
     stated = PROBLEM.relaxed()
     arms = ["m_c", "Matching", Posterior(), stated, ("by glop", PROBLEM, "glop"), ("sum", NOISY, "bottom_up")]
@@ -207,7 +206,6 @@ def test_problems_and_estimators_stand_side_by_side():
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="comparisons by name")
 def test_the_list_of_solvers_is_what_compare_takes():
     problem = Problem.m_h(COUNTED)
     names = [name for name in pgsr.solvers(problem) if name in ("pgsr", "glop", "scipy")]
@@ -217,7 +215,7 @@ def test_the_list_of_solvers_is_what_compare_takes():
     assert table.rows[0].status is Status.OPTIMAL
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["posterior", "m_c", "matching"])
 def test_a_release_holds_estimate_and_intervals(name):
     released = pgsr.estimate(NOISY, name)

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from instances import rng_of
 
 import pgsr
 from pgsr import Hierarchy, PgsrError
@@ -52,7 +53,7 @@ def test_every_kind_of_table_gives_the_same_counts(tmp_path):
 
 
 def test_members_groups_and_counts_agree_with_a_loop():
-    draw = np.random.default_rng(5)
+    draw = rng_of(5)
     state = draw.choice(["a", "b", "c"], 200)
     size = draw.integers(1, 6, 200)
     people = {"state": np.repeat(state, size), "home": np.repeat(np.arange(200), size)}

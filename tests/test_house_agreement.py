@@ -11,7 +11,7 @@ GENERAL = ("Cvxpy", "MathOpt", "QpSolvers", "Scip", "Gurobi", "CpSat", "Xpress")
 UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')")
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_methods_agree(name):
     instances = scale(1, 40)

@@ -221,7 +221,7 @@ SPOILED = {
 }
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", SPOILED)
 def test_a_release_of_bad_tables_is_refused_and_costs_nothing(tmp_path, name):
     """A typed error that names the fault and the remedy, no charge, no folder, and no private id.
@@ -282,7 +282,7 @@ IN_TOML = {
 }
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", IN_TOML)
 def test_a_remedy_is_spelled_as_a_configuration_has_it(tmp_path, name):
     """Whoever wrote a TOML file is told what to write there, beside the Python of the same."""

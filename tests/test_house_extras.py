@@ -74,7 +74,7 @@ print([level.sums_off for level in done.levels], list(map(float, done.table["low
 """
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "setup", "allowed"),

@@ -86,7 +86,7 @@ print(TreeProjection().solve(Problem.m_h(noisy)).status.name)
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [

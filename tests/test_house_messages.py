@@ -55,7 +55,7 @@ def test_kinds_of_programs_have_their_articles():
     assert Gurobi().supports(problem) is None
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("argument", ["--foo", "gurobi"])
 def test_the_table_of_solvers_takes_no_arguments(argument):

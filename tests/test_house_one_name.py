@@ -34,7 +34,7 @@ def run(*command: str) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("first", "second"), [("", "pgsr."), ("pgsr.", "")])
 def test_both_names_of_a_file_are_one_module(first, second):
     done = run("-c", EVERY_FILE_TWICE, first, second)
@@ -61,7 +61,7 @@ def test_somebody_elses_models_are_left_alone(tmp_path):
     assert done.stdout.strip() == "True ['models']", done.stderr
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["models", "pgsr.models", "experiments", "pgsr.experiments"])
 def test_commands_run_by_both_names(name):
     done = run("-m", name, *(["--help"] if name.endswith("experiments") else []))

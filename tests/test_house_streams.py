@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counting import Counting
+from instances import rng_of
 from made_tables import TABLES, release, write_config, write_tables
 from neighbours import ALONE, CHAIN, PAIR
 from parsed import core
@@ -57,7 +58,7 @@ TREES = {"alone": ALONE, "chain": CHAIN, "pair": PAIR, "deep": DEEP, "ragged": R
 
 def truth_on(tree: Hierarchy, largest: int = 4, seed: int = 0) -> CountOfCounts:
     n_leaves = tree.n_regions - tree.n_inner
-    return CountOfCounts(tree, np.random.default_rng(seed).integers(0, largest + 1, (n_leaves, 4)), "streams")
+    return CountOfCounts(tree, rng_of(seed).integers(0, largest + 1, (n_leaves, 4)), "streams")
 
 
 def of_regions(tree: Hierarchy, what: str, data_set: str = "streams") -> set[StreamId]:
@@ -86,8 +87,7 @@ def noises(n_levels: int) -> Iterator[Geometric]:
             yield Geometric(view, "1", shares, totals)
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R5")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", TREES)
 def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
     """The regions are full, empty and all but empty."""
@@ -100,7 +100,6 @@ def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
             counted(source.assert_once(of_measurement(again, tree)), "streams of measurements")
 
 
-@pytest.mark.assure("R5")
 @pytest.mark.parametrize("name", TREES)
 def test_measurements_by_region(name: str, counted: Callable[[int, str], None]) -> None:
     """A region asks for the stream of its own view, and for no other."""
@@ -118,8 +117,7 @@ def test_measurements_by_region(name: str, counted: Callable[[int, str], None]) 
         counted(source.assert_once(wanted), "streams of measurements by region")
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.assure("R5")
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("name", TREES)
 def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, str], None]) -> None:
@@ -132,8 +130,7 @@ def test_mechanisms_of_releases(kind: Kind, name: str, counted: Callable[[int, s
         counted(source.assert_once(of_measurement(mechanism.noise, tree)), "streams of mechanisms")
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.assure("R5")
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("private", [False, True])
 def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
@@ -156,7 +153,6 @@ def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
     counted(source.assert_once(of_measurement(noise, tree, "made")), "streams of releases")
 
 
-@pytest.mark.assure("R5")
 @pytest.mark.parametrize("name", TREES)
 def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
     """The regions are with and without groups; negative noisy totals are clipped."""
@@ -166,7 +162,6 @@ def test_totals(name: str, counted: Callable[[int, str], None]) -> None:
         counted(source.assert_once(of_regions(TREES[name], "totals")), "streams of totals")
 
 
-@pytest.mark.assure("R5")
 def test_choices(counted: Callable[[int, str], None]) -> None:
     """Candidates that are alike, that differ in view, and that measure leaves alone."""
     truth = truth_on(DEEP)
@@ -186,7 +181,6 @@ def test_choices(counted: Callable[[int, str], None]) -> None:
             counted(source.assert_once(statistic | of_measurement(chosen.noise, DEEP)), "streams of choices")
 
 
-@pytest.mark.assure("R5")
 def test_plans(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]) -> None:
     """Once per replicate, on public data."""
     asked: dict[Seeded, Counting] = {}
@@ -206,7 +200,7 @@ def test_plans(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], No
 
 def couples(domain: Domain, n_groups: int = 30) -> Population:
     """Heads with a spouse each; every value occurs."""
-    rng = np.random.default_rng(0)
+    rng = rng_of(0)
     persons = np.column_stack([rng.integers(0, len(a), 2 * n_groups) for a in domain.individual])
     homes = np.column_stack([rng.integers(0, len(a), n_groups) for a in domain.group])
     return Population(domain, homes, persons, np.repeat(np.arange(n_groups), 2), np.tile([0, 1], n_groups))
@@ -240,7 +234,6 @@ class Guessing:
         return self
 
 
-@pytest.mark.assure("R5")
 @pytest.mark.parametrize("repeated", [False, True])
 def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     """Also of workloads with a marginal twice, and of queries that are described by the same words."""
@@ -254,7 +247,6 @@ def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     counted(source.assert_once(source.asked), "streams of fits")
 
 
-@pytest.mark.assure("R5")
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_baselines(neighbours: Neighbours, counted: Callable[[int, str], None]) -> None:
     """Histograms of attributes and of role sizes whose names read alike."""

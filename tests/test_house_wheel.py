@@ -66,7 +66,7 @@ def test_the_wheel_takes_no_name_but_pgsr(wheel):
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
 
 
-@pytest.mark.drawn(1, pool="the wheel")
+@pytest.mark.slow
 def test_the_readme_snippet_runs_from_the_wheel(python, tmp_path):
     snippet = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert snippet
@@ -104,7 +104,7 @@ runpy.run_module("pgsr.experiments", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.drawn(1, pool="the wheel")
+@pytest.mark.slow
 def test_the_rest_is_there_too(python, tmp_path):
     version, listed = checked([str(python), "-c", CODE], cwd=tmp_path).split("\n", 1)
     assert version == PROJECT["version"]

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 from exact_law import noise_by
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of
 from test_intervals_statistics import texts_of
 
@@ -51,7 +51,7 @@ def any_law(rng: np.random.Generator) -> Law:
 
 def test_quantiles_are_the_exact_laws():
     """They reach the level, none can be lowered alone, and no other split found by search has a much smaller sum."""
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for _ in range(scale(20, 200)):
         n = int(rng.integers(1, 4))
         laws = [any_law(rng) for _ in range(n)]
@@ -105,7 +105,7 @@ def bare(truth: CountOfCounts, noise: Geometric) -> Measurement:
         (Split(1), [[1, 0, 0], [0, 0, 1]], ("0", "1"), "regions"),
     ],
 )
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_the_exact_coverage_is_at_least_the_level(view, counts, shares, totals):
     """Over all noise of a range that holds nearly all mass: P(truth inside) >= level, and always within the quantiles.
 
@@ -187,7 +187,7 @@ def test_noise_on_public_totals_plays_no_part(totals, free):
 
 
 def test_tightening_never_excludes_the_truth():
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for _ in range(scale(60, 2_000)):
         truth, measurement = random_measurement(rng)
         found = band(measurement, "0.8")
@@ -200,7 +200,7 @@ def test_tightening_never_excludes_the_truth():
 
 def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
     """The bounds in one region, a chain of equations, become the smallest box around all counts that fit."""
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     alone = Hierarchy.from_parents(["US"], [-1])
     empty = 0
     for _ in range(scale(60, 1_000)):
@@ -223,7 +223,7 @@ def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
 
 
 def test_tightening_over_regions_excludes_nothing_and_is_idempotent():
-    rng = np.random.default_rng(7)
+    rng = rng_of(7)
     for _ in range(scale(20, 300)):
         low, c_low = rng.integers(0, 2, (3, 2)), rng.integers(0, 3, (3, 2))
         high, c_high = low + rng.integers(0, 4, (3, 2)), c_low + rng.integers(0, 4, (3, 2))

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from made_tables import config, release, write_tables
 from planned import planned
 from test_core_cli import invoke
@@ -49,7 +49,7 @@ def naive_interval(t: float, values: list[float], level: float, form) -> tuple[f
 
 @pytest.mark.parametrize("form", [symmetric, between_quantiles])
 def test_intervals_equal_sorting(form):
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     [tail, mean] = statistics("tail:1", "mean")
     for level in (0.5, 0.8, 0.95):
         estimate, values = rng.integers(3, 60, 3), rng.integers(0, 70, (37, 3))
@@ -64,7 +64,7 @@ def test_intervals_equal_sorting(form):
         np.testing.assert_allclose([real[0][0], real[1][0]], np.clip([low, high], 0, 3))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", list(Kind))
 @pytest.mark.parametrize("totals", [None, "noisy"])
 def test_replicates_are_releases_of_the_release(kind, totals):
@@ -115,7 +115,6 @@ def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
     assert len(set(names)) == 21
 
 
-@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("post", [Matching(), BottomUp(), TreeProjection(), IsotonicTreeProjection()])
 def test_measured_coverage_of_cumulative_counts(post):
@@ -192,7 +191,7 @@ def test_progress_is_told():
     assert told == [(place, 20) for place in range(20)]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["kuo", "m_h"])
 def test_a_folder_is_read_back_and_has_intervals(tmp_path, kind):
     write_tables(tmp_path)

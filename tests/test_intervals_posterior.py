@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
@@ -26,7 +26,7 @@ POSTERIOR = Mechanism(Geometric(View.CUMULATIVE, 1, totals="regions"), Posterior
 
 
 def population(seed: int) -> CountOfCounts:
-    draw = np.random.default_rng(seed)
+    draw = rng_of(seed)
     tree = Hierarchy.from_paths([("US", f"S{i}", f"C{j}") for i in range(2) for j in range(3)])
     law = 0.7 ** np.arange(16)
     rows = [draw.multinomial(total, law / law.sum()) for total in draw.integers(30, 600, 6)]
@@ -74,7 +74,6 @@ def of_draws(
     return drawn(POSTERIOR, released.measurement, counts, statistics, "0.9", draws, seed, progress)
 
 
-@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 def test_measured_coverage_by_level() -> None:
     """Intervals of 90 % hold the truth in 80 % of releases at least, by statistic and level."""

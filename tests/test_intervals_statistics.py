@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError
 from pgsr.data.sizes import Sizes
@@ -58,7 +58,7 @@ def sizes_up_to(max_size: int) -> Sizes:
 
 
 def test_equal_loops_over_groups():
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for _ in range(scale(20, 200)):
         truth = random_truth(rng, random_tree(rng), max_size=int(rng.integers(1, 6)))
         for text in texts_of(truth.max_size):
@@ -70,7 +70,7 @@ def test_equal_loops_over_groups():
 
 
 def test_values_are_possible():
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for _ in range(scale(20, 200)):
         truth = random_truth(rng, random_tree(rng))
         others = [statistic_of(f"{text} minus root", truth.sizes) for text in ("mean", "tail:2")]
@@ -83,7 +83,7 @@ def test_values_are_possible():
 
 def test_bounds_hold_for_all_counts_within_and_are_met_by_exact_ones():
     """Every vector of counts of a box lies within the bounds that the box gives; a box of one point gives its value."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for _ in range(scale(10, 100)):
         low = rng.integers(0, 3, 4)
         high = low + rng.integers(0, 3, 4)
@@ -102,7 +102,7 @@ def test_bounds_hold_for_all_counts_within_and_are_met_by_exact_ones():
 
 
 def test_differences_are_taken_from_every_region():
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     truth = random_truth(rng, random_tree(rng, n_levels=2))
     for text in ("tail:2", "mean", "count"):
         values = statistic_of(text, truth.sizes).of(truth.counts)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View, certify
 from pgsr.algorithms import Isotonic, MinMax
@@ -31,10 +31,10 @@ def fit(y, lower=-(10**6), upper=10**6):
     return isotonic_l2(np.array([y]), np.array([lower]), np.array([upper]))[0].tolist()
 
 
-@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.slow
 def test_equals_brute_force():
     """Rounding the exact fit is optimal among integers."""
-    rng = np.random.default_rng(22)
+    rng = rng_of(22)
     grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
     monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]
     for _ in range(scale(1_000, 20_000)):
@@ -44,7 +44,7 @@ def test_equals_brute_force():
 
 
 def test_equals_exact_fractions():
-    rng = np.random.default_rng(21)
+    rng = rng_of(21)
     for _ in range(scale(2_000, 100_000)):
         y = rng.integers(-5, 20, int(rng.integers(1, 9)))
         lower, upper = sorted(rng.integers(-4, 18, 2).tolist())
@@ -53,7 +53,7 @@ def test_equals_exact_fractions():
 
 
 def test_min_max_equals_exact_fractions():
-    rng = np.random.default_rng(30)
+    rng = rng_of(30)
     for _ in range(scale(500, 20_000)):
         y = rng.integers(-9, 20, int(rng.integers(0, 9)))
         assert [Fraction(int(a), int(b)) for a, b in zip(*isotonic_min_max(y), strict=True)] == naive.isotonic_l2(y)
@@ -64,7 +64,7 @@ def test_min_max_equals_exact_fractions():
 )
 def test_min_max_is_pav(view, totals):
     """Both prove the same answers; what is not squares, or too long for a square of it, is refused in a sentence."""
-    rng = np.random.default_rng(31)
+    rng = rng_of(31)
     for _ in range(scale(20, 500)):
         problem = isotonic_problem(rng, view, 2, totals)
         for stated in (problem,) if view is View.RANKED else (problem, problem.relaxed()):
@@ -86,7 +86,7 @@ def test_values_that_could_overflow_are_refused():
 
 def test_l1_equals_brute_force():
     """The optima among all monotone integer vectors within the bounds have a smallest and a largest one: these."""
-    rng = np.random.default_rng(23)
+    rng = rng_of(23)
     grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
     monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]
     for _ in range(scale(1_000, 20_000)):
@@ -106,7 +106,7 @@ def test_l1_equals_brute_force():
 
 def test_values_near_and_far_apart_are_fitted_alike():
     """Near ones by counts of breakpoints, far ones by a heap: the fit of a million times the values is that of them."""
-    rng = np.random.default_rng(17)
+    rng = rng_of(17)
     for _ in range(scale(300, 3_000)):
         y = rng.integers(-5, int(rng.choice([3, 20, 60])), int(rng.integers(1, 60)))
         y = np.sort(y) + rng.integers(-4, 5, len(y)) if rng.random() < 0.5 else y
@@ -116,7 +116,7 @@ def test_values_near_and_far_apart_are_fitted_alike():
 
 
 def test_runs_equal_the_rows():
-    rng = np.random.default_rng(24)
+    rng = rng_of(24)
     for _ in range(scale(500, 20_000)):
         y = rng.integers(-9, 40, int(rng.integers(1, 60)))
         value, count = isotonic_l2_runs(y, 0, 30)
@@ -139,9 +139,9 @@ def isotonic_problem(rng, view, norm, totals="regions"):
 @pytest.mark.parametrize(
     ("view", "totals"), [(View.CUMULATIVE, "regions"), (View.CUMULATIVE, "root"), (View.RANKED, "regions")]
 )
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 def test_the_method_proves_every_answer(view, totals, norm):
-    rng = np.random.default_rng(25)
+    rng = rng_of(25)
     for _ in range(scale(40, 1_000)):
         problem = isotonic_problem(rng, view, norm, totals)
         result = Isotonic().solve(problem)
@@ -156,7 +156,7 @@ def test_the_method_proves_every_answer(view, totals, norm):
 @pytest.mark.parametrize("totals", [None, "regions"])
 @pytest.mark.parametrize("norm", [1, 2])
 def test_values_of_any_sign_are_fitted_as_they_are(norm: int, totals: str | None):
-    rng, negative = np.random.default_rng(29), 0
+    rng, negative = rng_of(29), 0
     for _ in range(scale(10, 200)):
         tree = random_tree(rng, max_regions=4)
         y, groups = rng.integers(-9, 5, (tree.n_regions, 4)), np.full(tree.n_regions, 3)
@@ -171,7 +171,7 @@ def test_values_of_any_sign_are_fitted_as_they_are(norm: int, totals: str | None
 
 
 def test_a_worse_ranked_answer_loses_its_proof():
-    rng = np.random.default_rng(26)
+    rng = rng_of(26)
     for _ in range(scale(50, 1_000)):
         problem = isotonic_problem(rng, View.RANKED, 2)
         best = Isotonic().solve(problem)
@@ -189,7 +189,7 @@ def test_a_worse_ranked_answer_loses_its_proof():
 
 
 def test_the_method_refuses_other_problems():
-    rng = np.random.default_rng(27)
+    rng = rng_of(27)
     truth = random_truth(rng, random_tree(rng, max_regions=6), max_size=5)
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
     assert Isotonic().solve(Problem.m_h(counts)).status is Status.UNSUPPORTED
@@ -216,7 +216,7 @@ def test_what_is_no_vector_of_integers_is_refused():
 
 def test_bounds_of_cells_equal_brute_force():
     """Both norms, every L1 optimum, random bounds; the chain passes what is optimal, and nothing else."""
-    rng = np.random.default_rng(41)
+    rng = rng_of(41)
     infeasible = 0
     for _ in range(scale(400, 20_000)):
         n, most = int(rng.integers(1, 6)), 5
@@ -274,7 +274,7 @@ def test_method_takes_bounds_of_cumulative_cells():
 
 
 def test_middles_of_rows_are_those_of_vectors():
-    generator = np.random.default_rng(44)
+    generator = rng_of(44)
     rows, upper = generator.integers(-5, 12, (200, 7)), generator.integers(0, 9, 200)
     for row, most, middle in zip(rows, upper, isotonic_l1_middles(rows, upper), strict=True):
         assert np.array_equal(middle, isotonic_l1(row, 0, int(most), Optimum.MIDPOINT))

@@ -5,7 +5,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from level_points import SHAPES
 from made_measurements import measurement_of
 
@@ -20,12 +20,12 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", SHAPES)
 def test_both_steps_equal_brute_force(name):
     """Fits in fractions, rounded; then all points with the public totals. In all 21,600 small trees at full counts."""
     shape, largest = SHAPES[name]
-    points, tree, generator = shape.points(largest), shape.tree, np.random.default_rng([41, len(name)])
+    points, tree, generator = shape.points(largest), shape.tree, rng_of(41, len(name))
     region_of_cell = np.repeat(np.arange(tree.n_regions), [shape.max_sizes[i] + 1 for i in tree.level_of])
     sums = np.stack([points[:, region_of_cell == region].sum(axis=1) for region in range(tree.n_regions)], axis=1)
     squares, small = (points**2).sum(axis=1), np.flatnonzero(sums[:, 0] <= largest)  # no leaf's cell can be larger
@@ -61,7 +61,7 @@ def test_both_steps_equal_brute_force(name):
 def test_the_flow_gives_an_optimum_of_step_2_where_all_levels_have_the_same_sizes(totals):
     """With every region's total the flow solves step 2; it is as near as a solver's answer with the root's alone."""
     tree = Hierarchy.from_paths([("US", "GA", "1"), ("US", "GA", "2"), ("US", "MI", "1")])
-    truth = CountOfCounts(tree, np.random.default_rng(42).integers(0, 30, (3, 9)))
+    truth = CountOfCounts(tree, rng_of(42).integers(0, 30, (3, 9)))
     noisy = Geometric(View.CUMULATIVE, 1, totals=totals).measure(truth, Seeded("s"))
     method = IsotonicTreeProjection(totals=totals)
     found = method.apply(noisy).estimate.counts()

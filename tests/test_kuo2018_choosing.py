@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Result, Status, View
 from pgsr.algorithms import TreeProjection
@@ -347,7 +347,7 @@ def test_private_tables_of_groups() -> None:
 
 
 def test_fractional_answers_are_released_as_they_are() -> None:
-    rng = np.random.default_rng(73)
+    rng = rng_of(73)
     values = rng.uniform(0, 5, TRUTH.counts.shape)
     released = ChosenByScore([constant(values)], 1).release(TRUTH, Seeded(1))
     assert (released.estimate.values == values).all()

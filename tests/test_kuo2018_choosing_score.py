@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
@@ -89,7 +89,7 @@ def chances(scores: tuple[int, ...], a: Fraction, reach: int = 80) -> list[Fract
     return chosen
 
 
-@pytest.mark.drawn(1, pool="likelihoods keep the budget")
+@pytest.mark.slow
 def test_noisy_choice_loses_at_most_its_epsilon() -> None:
     """Three candidates, every direction of moves, in fractions: with a = e^(-eps2 / (2 L)) the ratio is <= e^eps2.
 
@@ -153,7 +153,7 @@ def test_sensitivity_of_scores(tree: Hierarchy) -> None:
 
     Answers are integer or fractional, of any sign, with or without the true totals, adding up or not.
     """
-    rng = np.random.default_rng(71)
+    rng = rng_of(71)
     n_leaves = tree.n_regions - tree.n_inner
     changes = set()
     for counts in databases(n_leaves, 2, 2):
@@ -173,7 +173,7 @@ def test_sensitivity_of_scores(tree: Hierarchy) -> None:
 
 
 def test_scores_are_the_earth_movers_distance_where_totals_agree() -> None:
-    rng = np.random.default_rng(72)
+    rng = rng_of(72)
     for _ in range(scale(30, 500)):
         tree = random_tree(rng)
         truth = random_truth(rng, tree)

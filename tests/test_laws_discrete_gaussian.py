@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 import mpmath
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from mpmath import iv, mp, mpf
 from pytest import MonkeyPatch  # noqa: PT013
 from test_laws_double_geometric import WORD_BITS, Script
@@ -88,9 +88,8 @@ def independent_thresholds(rate: Fraction, sides: int) -> list[int]:
     raise AssertionError
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sigma_squared", [*PARAMETERS, *WIDE])
-@pytest.mark.assure("R1")
 def test_thresholds_and_guide_equal_an_interval_computation(
     sigma_squared: str, counted: Callable[[int, str], None]
 ) -> None:
@@ -209,9 +208,8 @@ def forced(rng: np.random.Generator, sizes: GaussianSizes, n: int) -> Iterator[t
 
 
 @pytest.mark.parametrize("sigma_squared", ["1/7", "1/2", "5/2", "63/4", "2500"])
-@pytest.mark.assure("R2")
 def test_forced_ties_and_overflows_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
-    rng, law, sizes = np.random.default_rng(11), DiscreteGaussian(Fraction(sigma_squared)), sizes_of(sigma_squared)
+    rng, law, sizes = rng_of(11), DiscreteGaussian(Fraction(sigma_squared)), sizes_of(sigma_squared)
     n_beyond = 0
     for first_bits, chunks in forced(rng, sizes, scale(400, 2_000)):
         size = exact_size(sizes, first_bits, chunks)
@@ -261,11 +259,10 @@ def settled(sizes: GaussianSizes, first_bits: int, chunks: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("sigma_squared", WIDE)
-@pytest.mark.assure("R2")
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
     """Ties of the strip, of what is kept, and the words beside them; refused pairs, a zero with a sign."""
-    rng, law, n, n_refused = np.random.default_rng(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0
+    rng, law, n, n_refused = rng_of(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0
     for words in forced_words(rng, strips_of(law), n):
         chunks = [int(c) for c in rng.integers(0, 2**64, 4, dtype=np.uint64)]
         expected, n_words = exact_draw(law, words, chunks)
@@ -339,7 +336,7 @@ def test_arrays_are_filled_in_place_and_empty_ones_draw_nothing() -> None:
 @pytest.mark.parametrize("factor", ["0", "99/100", "101/100"])
 def test_a_wrong_chance_of_keeping_is_found(factor: str) -> None:
     """A law in strips whose refusals are none, too few or too many is not the exact law on forced words."""
-    law, rng = DiscreteGaussian(Fraction(25000001, 2)), np.random.default_rng(16)
+    law, rng = DiscreteGaussian(Fraction(25000001, 2)), rng_of(16)
     drawn, wrong = strips_of(law), 0
     broken = Strips(drawn.numbers, drawn.strip_bits, drawn.rate * Fraction(factor))
     for words in forced_words(rng, drawn, 40):

@@ -7,7 +7,7 @@ from math import exp
 import mpmath
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from mpmath import iv, mp
 from scipy import stats
 
@@ -66,9 +66,8 @@ def independent_thresholds(law_scale: Fraction) -> list[int]:
     return found
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting)))
-@pytest.mark.assure("R1")
 def test_thresholds_and_guide_equal_an_interval_computation(
     setting: tuple[str, int, int], counted: Callable[[int, str], None]
 ) -> None:
@@ -179,13 +178,12 @@ def forced_cases(rng: np.random.Generator, law_scale: Fraction, n: int) -> list[
 FORCED_SCALES = [Fraction(1, 5), Fraction(1), Fraction(2), Fraction(7, 3), Fraction(60)]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law_scale", FORCED_SCALES, ids=str)
-@pytest.mark.assure("R2")
 def test_forced_ties_and_overflows_equal_the_exact_law(
     law_scale: Fraction, counted: Callable[[int, str], None]
 ) -> None:
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     law = DoubleGeometric(law_scale)
     n_beyond = 0
     for first_bits, chunks in forced_cases(rng, law_scale, scale(400, 2_000)):
@@ -204,7 +202,7 @@ def test_forced_ties_and_overflows_equal_the_exact_law(
 def test_ordinary_words_equal_the_exact_law() -> None:
     """Words just below and above a threshold, and random ones, in one array with a tie in the middle."""
     law_scale = Fraction(7, 3)
-    rng = np.random.default_rng(12)
+    rng = rng_of(12)
     table = independent_thresholds(law_scale)
     near = [t + d for t in table for d in (-1, 1) if 0 <= t + d < 2**WORD_BITS]
     first = [u for u in [*near, *(int(u) for u in rng.integers(0, 2**WORD_BITS, 500))] if u not in table]
@@ -311,12 +309,11 @@ SMALL_SCALE_MUTANTS: dict[str, Draw] = {
 }
 
 
-@pytest.mark.drawn(5)
-@pytest.mark.assure("R3")
+@pytest.mark.few(5)
 @pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_fit_rejects_mutants(mutant: str, law_scale: Fraction, counted: Callable[[int, str], None]) -> None:
-    draws = MUTANTS[mutant](np.random.default_rng(14), float(law_scale), N_MUTANT_DRAWS)
+    draws = MUTANTS[mutant](rng_of(14), float(law_scale), N_MUTANT_DRAWS)
     assert p_value(draws, float(law_scale)) < REJECT
     counted(1, "wrong laws, rejected")
 
@@ -325,7 +322,7 @@ def test_fit_rejects_mutants(mutant: str, law_scale: Fraction, counted: Callable
 @pytest.mark.parametrize("mutant", SMALL_SCALE_MUTANTS)
 def test_fit_rejects_mutants_of_small_scale(mutant: str, law_scale: Fraction) -> None:
     """The two mutants change the law at large scales by less than the draws can show."""
-    draws = SMALL_SCALE_MUTANTS[mutant](np.random.default_rng(15), float(law_scale), N_MUTANT_DRAWS)
+    draws = SMALL_SCALE_MUTANTS[mutant](rng_of(15), float(law_scale), N_MUTANT_DRAWS)
     assert p_value(draws, float(law_scale)) < REJECT
 
 

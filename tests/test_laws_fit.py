@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import drawn_of_each, scale
+from instances import scale
 from law_fits import chi_square_p, draws_in_parts, histogram, kolmogorov_smirnov_p
 from pytest import MonkeyPatch  # noqa: PT013
 from rejection_noise import Coins, discrete_gaussian
@@ -22,17 +22,11 @@ LAWS = [*(DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600")), IN_STR
 LAWS += [DoubleGeometric(Fraction(v)) for v in ("1", "20/3", "1000")]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
-@pytest.mark.assure("R3")
 @pytest.mark.parametrize(
     "law",
-    [IN_STRIPS]
-    + [
-        pytest.param(law, marks=pytest.mark.drawn(1, pool=f"fit of {type(law).__name__}"))
-        for law in LAWS
-        if law is not IN_STRIPS
-    ],
+    [IN_STRIPS] + [pytest.param(law, marks=pytest.mark.full) for law in LAWS if law is not IN_STRIPS],
     ids=str,
 )
 def test_fit(law: Law, counted: Callable[[int, str], None]) -> None:
@@ -45,7 +39,7 @@ def test_fit(law: Law, counted: Callable[[int, str], None]) -> None:
     counted(n, "draws")
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sigma_squared", ["1/2", "5/2", "3600", "25000001/2", "1000000000000"])
 def test_kolmogorov_smirnov_and_moments(sigma_squared: str) -> None:
     law, n = DiscreteGaussian(Fraction(sigma_squared)), 1_000_000
@@ -93,7 +87,7 @@ def two_sample_p(first: np.ndarray, second: np.ndarray) -> float:
     return float(stats.chi2_contingency(seen[:, seen.sum(axis=0) > 0]).pvalue)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sigma_squared", ["1/2", "63/4"])
 def test_rejection_sampling_has_the_same_law(sigma_squared: str) -> None:
     """A sampler that tosses coins and knows no table is an independent twin."""
@@ -139,9 +133,8 @@ def broken_add_to(monkeypatch: MonkeyPatch, name: str, sigma_squared: str) -> No
     monkeypatch.setattr(DiscreteGaussian, "add_to", broken)
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R3")
-@pytest.mark.parametrize("sigma_squared", drawn_of_each(1, "wrong laws", ["5/2", "3600", "25000001/2"]))
+@pytest.mark.few(1)
+@pytest.mark.parametrize("sigma_squared", ["5/2", "3600", "25000001/2"])
 @pytest.mark.parametrize("name", ["sigma 1 % too large", "double geometric", "all signs positive"])
 def test_gaussian_fit_rejects_wrong_laws(
     monkeypatch: MonkeyPatch, name: str, sigma_squared: str, counted: Callable[[int, str], None]
@@ -152,7 +145,6 @@ def test_gaussian_fit_rejects_wrong_laws(
     counted(1, "wrong laws, rejected")
 
 
-@pytest.mark.assure("R3")
 @pytest.mark.parametrize("name", ["one sign of zero missing", "signs swapped below -1", "half a step to the right"])
 def test_gaussian_fit_rejects_wrong_laws_of_small_noise(
     monkeypatch: MonkeyPatch, name: str, counted: Callable[[int, str], None]

@@ -117,7 +117,7 @@ def test_a_line_whose_head_was_not_noted_is_spent(tmp_path):
     assert left(tmp_path) == Fraction(1, 4)
 
 
-@pytest.mark.drawn(1, pool="ledgers of killed processes")
+@pytest.mark.slow
 def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     """Both between a line and its head: the second charge notes the head of the first one before its own line."""
     ledger = new(tmp_path)
@@ -245,7 +245,6 @@ def test_a_holder_that_does_not_let_go_is_waited_for_then_refused(tmp_path):
     spend(ledger, "1/4")
 
 
-@pytest.mark.drawn(1, pool="ledgers of killed processes")
 @pytest.mark.slow
 def test_a_killed_holder_lets_go(tmp_path):
     ledger = new(tmp_path)
@@ -349,7 +348,7 @@ except LedgerError as error:
     assert left(tmp_path) == Fraction(1, 2)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["_note", "_append"])
 def test_killed_while_charging(tmp_path, moment):
@@ -370,7 +369,6 @@ with unittest.mock.patch.object(LedgerFile, {moment!r}, lambda *_: os.kill(os.ge
     assert len(ledger.entries) == 1 + (moment == "_note")
 
 
-@pytest.mark.drawn(1, pool="ledgers of killed processes")
 @pytest.mark.slow
 def test_killed_at_any_time(tmp_path):
     """The charges that were told are in the ledger, and at most one charge more, that nobody was told of."""

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from test_m_c_projection import TOTALS, random_problem, with_bounds
 
 from pgsr.algorithms.m_c import squares_kernel, tree_kernel
@@ -11,10 +11,10 @@ from pgsr.algorithms.m_c.arrays import Diagonal
 from pgsr.algorithms.m_c.dual import SquaresDual
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_value_and_gradient_are_those_of_the_definition(totals):
-    rng = np.random.default_rng(401)
+    rng = rng_of(401)
     for _ in range(scale(12, 200)):
         dual, costs = random_dual(rng, totals)
         for spread in (0.1, 3.0, 30.0):  # the second and third start from the blocks of the one before
@@ -28,11 +28,11 @@ def test_value_and_gradient_are_those_of_the_definition(totals):
             np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
     """Every leaf at any prices, against all ways to cut its cells into runs; the gradient is what nodes miss."""
-    rng = np.random.default_rng(405)
+    rng = rng_of(405)
     done = 0
     while done < scale(20, 300):
         problem = with_bounds(rng, random_problem(rng, totals))
@@ -61,7 +61,7 @@ def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_nodes_against_the_sums_of_the_leaves(totals):
     """Find by how much the sums exceed what nodes take, and what the nodes cost there."""
-    rng = np.random.default_rng(402)
+    rng = rng_of(402)
     for _ in range(scale(8, 100)):
         dual, costs = random_dual(rng, totals)
         tree, prices = dual.problem.hierarchy, random_prices(rng, dual, 3.0)
@@ -85,7 +85,7 @@ def test_nodes_against_the_sums_of_the_leaves(totals):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_products_with_the_hessian(totals):
     """Equal to the dense matrix, which is how the gradient changes."""
-    rng = np.random.default_rng(403)
+    rng = rng_of(403)
     for _ in range(scale(8, 100)):
         dual, _ = random_dual(rng, totals)
         prices, step = random_prices(rng, dual, 3.0), random_prices(rng, dual, 1.0)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import naive
 import numpy as np
 import pytest
-from instances import random_truth, scale
+from instances import random_truth, rng_of, scale
 from test_m_c_projection import TOTALS, with_bounds
 from test_m_c_projection import random_problem as random_relaxed
 
@@ -44,7 +44,7 @@ def softly(value, softness):
 
 @pytest.mark.parametrize("totals", TOTALS)
 def test_the_gradient_is_what_regions_take_softly_rounded(totals):
-    rng = np.random.default_rng(501)
+    rng = rng_of(501)
     for _ in range(scale(10, 200)):
         problem, rounded = random_dual(rng, totals)
         dual, tree = rounded.dual, problem.hierarchy
@@ -73,7 +73,7 @@ def test_the_gradient_is_what_regions_take_softly_rounded(totals):
 
 @pytest.mark.parametrize("totals", TOTALS)
 def test_soft_fits_within_bounds_are_the_real_ones_rounded(totals):
-    rng = np.random.default_rng(509)
+    rng = rng_of(509)
     for _ in range(scale(30, 300)):
         problem = with_bounds(rng, random_relaxed(rng, totals))
         if problem.contradiction is not None:
@@ -104,7 +104,7 @@ def test_soft_rounding_is_the_minimum_of_a_mixture_of_squares_and_lines():
 
 def test_a_leaf_settles_where_all_vectors_say():
     """One leaf, two levels above it, against all monotone vectors; soft (one level) and at true costs (two)."""
-    rng = np.random.default_rng(502)
+    rng = rng_of(502)
     for _ in range(scale(60, 1000)):
         n, fixed = int(rng.integers(1, 5)), bool(rng.random() < 0.4)
         top = int(rng.integers(0, 6))
@@ -137,7 +137,7 @@ def test_a_leaf_settles_where_all_vectors_say():
 
 
 def test_tails_against_every_start():
-    rng = np.random.default_rng(503)
+    rng = rng_of(503)
     for _ in range(scale(50, 500)):
         n = int(rng.integers(1, 7))
         x, y = np.sort(rng.integers(0, 4, (1, n)), axis=1), rng.integers(-3, 8, (1, n))
@@ -162,7 +162,7 @@ def test_tails_against_every_start():
 
 
 def test_the_ascent_finds_the_maximum_of_a_quadratic_in_as_many_steps_as_it_has_curvatures():
-    rng = np.random.default_rng(505)
+    rng = rng_of(505)
     for _ in range(scale(5, 50)):
         n = int(rng.integers(1, 15))
         root = rng.normal(0, 1, (n, n))
@@ -192,10 +192,10 @@ def test_a_change_of_the_gradient_by_rounding_alone_is_no_curvature():
     assert result.certificate.objective == 162
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_not_below_the_bound(totals):
-    rng = np.random.default_rng(506)
+    rng = rng_of(506)
     for _ in range(scale(60, 3000)):
         problem = random_problem(rng, totals)
         result = CumulativeIntegers().solve(problem)
@@ -210,7 +210,7 @@ def test_answers_are_feasible_and_not_below_the_bound(totals):
 @pytest.mark.parametrize("bounded", [False, True])
 def test_moves_are_all_that_cost_little(bounded):
     """Every group to every size, by what the leaf's minimum over the group's own part costs."""
-    rng = np.random.default_rng(515)
+    rng = rng_of(515)
     for _ in range(scale(60, 1000)):
         m, n, within = int(rng.integers(1, 4)), int(rng.integers(1, 7)), float(rng.choice([0.5, 3.0, 20.0]))
         y, x = rng.integers(-3, 9, (m, n)), np.sort(rng.integers(0, 7, (m, n)), axis=1)
@@ -244,7 +244,7 @@ def test_moves_are_all_that_cost_little(bounded):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_equal_enumeration(totals):
     """Two or three levels, random tables and weights: the least of all tables, nearly always proved."""
-    rng = np.random.default_rng(516)
+    rng = rng_of(516)
     trees = [
         Hierarchy.from_paths([("US", "a"), ("US", "b"), ("US", "c")]),
         Hierarchy.from_paths([("US", "A", "a"), ("US", "A", "b"), ("US", "B", "c")]),
@@ -274,13 +274,13 @@ def test_answers_equal_enumeration(totals):
     assert proved >= 0.99 * n
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("totals", TOTALS)
 @pytest.mark.parametrize("flow", [False, True])
 def test_optima_are_those_of_branch_and_bound(totals, bounded, flow):
     """Any depth, weights and bounds of cells; a flow, with two levels or a middle not measured, is always proved."""
-    rng, solved, proved = np.random.default_rng(514), 0, 0
+    rng, solved, proved = rng_of(514), 0, 0
     while solved < scale(15, 300):
         problem = random_problem(rng, totals)
         if flow:
@@ -302,7 +302,7 @@ def test_optima_are_those_of_branch_and_bound(totals, bounded, flow):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_the_program_alone_goes_from_anywhere_to_the_optimum(totals):
     """Two levels, moves of any cost at prices 0, around zero integers or those of the totals: whole, and optimal."""
-    rng = np.random.default_rng(517)
+    rng = rng_of(517)
     tree = Hierarchy.from_paths([("US", f"C{i}") for i in range(4)])
     for _ in range(scale(10, 100)):
         truth = random_truth(rng, tree, max_size=4, max_count=4, name="tiny")
@@ -323,7 +323,7 @@ def test_the_program_alone_goes_from_anywhere_to_the_optimum(totals):
 
 def test_three_levels_whose_linear_program_is_not_whole(monkeypatch):
     """13 regions and 5 sizes, found by random search: 163.5 in fractions, 164 in integers."""
-    rng = np.random.default_rng(100_949)
+    rng = rng_of(100_949)
     tree = Hierarchy.from_paths([("US", f"S{i // 3}", f"C{i}") for i in range(9)])
     truth = np.stack(tree.sum_up(np.sort(rng.integers(0, 5, (9, 5)), axis=1)))
     most = int(rng.integers(2, 7))
@@ -341,7 +341,7 @@ def test_three_levels_whose_linear_program_is_not_whole(monkeypatch):
 
 def test_nothing_that_a_solver_says_is_believed(monkeypatch):
     """Answers of the right shape and no sense: whatever comes out is feasible, and OPTIMAL only where it is."""
-    rng = np.random.default_rng(518)
+    rng = rng_of(518)
 
     def senseless(cost, A_eq=None, **_):
         rows = 0 if A_eq is None else A_eq.shape[0]
@@ -372,7 +372,7 @@ def test_a_nation_is_proved_optimal():
 def test_branches_that_end_early_cost_nothing():
     """Where some leaves lie right below the root and others below its children, integers are as near the optimum."""
     paths = [("US", state, county) for state in "ab" for county in "xyzuv"] + [("US", "DC"), ("US", "PR")]
-    tree, rng = Hierarchy.from_paths(paths, pad_ragged=True), np.random.default_rng(509)
+    tree, rng = Hierarchy.from_paths(paths, pad_ragged=True), rng_of(509)
     leaves = rng.poisson(200 / np.arange(1, 32), (tree.n_regions - tree.n_inner, 31))
     truth = CountOfCounts(tree, tree.sum_up(leaves))
     for seed in "abcde":
@@ -384,7 +384,7 @@ def test_branches_that_end_early_cost_nothing():
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves(epsilon):
     """A thousandth of what the same bound at the relaxed optimum's prices proves of its roundings, and less."""
-    rng = np.random.default_rng(508)
+    rng = rng_of(508)
     tree = Hierarchy.from_paths([("US", f"S{i // 20}", f"C{i}") for i in range(300)])
     truth = CountOfCounts(tree, rng.poisson(3.0 * np.exp(-np.arange(120) / 20), (300, 120)), name="hundreds")
     problem = Problem.m_c(Geometric(View.CUMULATIVE, epsilon).measure(truth, Seeded("hundreds")))
@@ -397,7 +397,7 @@ def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves(epsilon):
 
 
 def test_the_truth_is_its_own_optimum():
-    rng = np.random.default_rng(509)
+    rng = rng_of(509)
     tree = Hierarchy.from_paths([("US", f"S{i // 3}", f"C{i}") for i in range(9)])
     for _ in range(scale(5, 50)):
         truth = random_truth(rng, tree, max_size=9, max_count=50, name="exact")
@@ -408,7 +408,7 @@ def test_the_truth_is_its_own_optimum():
 
 
 def test_a_spent_time_limit_still_gives_feasible_integers():
-    problem = random_problem(np.random.default_rng(510), "root")
+    problem = random_problem(rng_of(510), "root")
     result = CumulativeIntegers().solve(problem, time_limit=1e-9)
     assert result.certificate.feasible
 
@@ -416,7 +416,7 @@ def test_a_spent_time_limit_still_gives_feasible_integers():
 @pytest.mark.parametrize("missing", [-100_000, -900, -1, 0, 3, 5_000])
 def test_any_total_is_met(missing):
     """However far leaves are from the public total: they stay monotone, and `off` says what their sums are."""
-    rng = np.random.default_rng(512)
+    rng = rng_of(512)
     tree = Hierarchy.from_paths([("US", f"S{i // 4}", f"C{i}") for i in range(12)])
     truth = CountOfCounts(tree, rng.integers(0, 2_000, (12, 6)))
     problem = Problem.m_c(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("total")))
@@ -431,7 +431,7 @@ def test_any_total_is_met(missing):
 
 
 def test_what_it_does_not_solve_is_said():
-    problem = random_problem(np.random.default_rng(511), "root")
+    problem = random_problem(rng_of(511), "root")
     relaxed = CumulativeIntegers().solve(problem.relaxed())
     assert relaxed.status is Status.UNSUPPORTED
     assert "CumulativeProjection" in relaxed.reason

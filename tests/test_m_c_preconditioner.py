@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import Problem, View
 from pgsr.algorithms.m_c.dual import SquaresDual
@@ -19,7 +19,7 @@ TOTALS = ("root", "regions", None)
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_two_level_is_what_it_says(totals):
-    rng = np.random.default_rng(301)
+    rng = rng_of(301)
     for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals)
         two_level = TwoLevel(dual)
@@ -40,7 +40,7 @@ def test_two_level_is_what_it_says(totals):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_both_are_exact_where_every_cell_is_a_block(totals):
     """Rates are the same in all cells, so the Hessian does not mix aggregates."""
-    rng = np.random.default_rng(302)
+    rng = rng_of(302)
     for _ in range(scale(8, 300)):
         dual, rest = random_dual(rng, totals, fitted=False)
         dual.blocks.gain[:] = 0.5 / dual.leaf_weight[:, None]
@@ -55,7 +55,7 @@ def test_both_are_exact_where_every_cell_is_a_block(totals):
 
 @pytest.mark.slow
 def test_the_tree_diagonal_is_what_it_says():
-    rng = np.random.default_rng(303)
+    rng = rng_of(303)
     for totals in TOTALS:
         for _ in range(scale(5, 100)):
             dual, rest = random_dual(rng, totals)
@@ -105,7 +105,7 @@ def random_dual(rng, totals, fitted=True):
 
 def applied(made, dual, rest):
     """Take a step of conjugate gradients, check x and the residual after it, and give what `advance` gave."""
-    rng = np.random.default_rng(304)
+    rng = rng_of(304)
     before, direction, product = rng.normal(size=(3, *dual.shape))
     product[0, : dual.first_free] = 0
     x, left = before.copy(), rest + 0.5 * product

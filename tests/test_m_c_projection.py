@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import psutil
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of, measurement_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
@@ -25,10 +25,10 @@ from pgsr.problems.conditions import cells
 TOTALS = ("root", "regions", None)
 
 
-@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", TOTALS)
 def test_equals_clarabel(totals):
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     for _ in range(scale(20, 200)):
         problem = random_problem(rng, totals)
         result, other = CumulativeProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
@@ -38,7 +38,7 @@ def test_equals_clarabel(totals):
 
 @pytest.mark.parametrize("totals", TOTALS)
 def test_answers_are_feasible_and_proved(totals):
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     for _ in range(scale(100, 2_000)):
         problem = random_problem(rng, totals)
         result = CumulativeProjection(gap=1e-10).solve(problem)
@@ -56,13 +56,13 @@ def test_answers_are_feasible_and_proved(totals):
             assert (x[:, -1] == problem.region_totals).all()
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_bounds_of_leaves_equal_clarabel(totals):
     """Zeros, minima, maxima and fixed totals of the lowest regions, against a solver that takes all conditions."""
     pytest.importorskip("cvxpy")
 
-    rng = np.random.default_rng(66)
+    rng = rng_of(66)
     solved = 0
     while solved < scale(15, 200):
         problem = with_bounds(rng, random_problem(rng, totals))
@@ -90,7 +90,7 @@ def test_bounds_of_upper_regions_only_where_they_follow():
 
 
 def test_a_common_factor_of_the_weights_changes_nothing():
-    rng = np.random.default_rng(65)
+    rng = rng_of(65)
     for totals in TOTALS:
         problem = random_problem(rng, totals)
         one = CumulativeProjection().solve(problem)
@@ -103,7 +103,7 @@ def test_a_common_factor_of_the_weights_changes_nothing():
 
 @pytest.mark.parametrize("totals", ["root", "regions"])
 def test_counts_of_1e8_keep_the_gap(totals):
-    rng = np.random.default_rng(66)
+    rng = rng_of(66)
     for levels in (2, 3, 4):
         tree = random_tree(rng, max_regions=40, n_levels=levels)
         counts = (10.0 ** rng.uniform(-1, 8, (tree.n_regions - tree.n_inner, 200))).astype(np.int64)
@@ -126,7 +126,7 @@ def test_extreme_totals():
 
 
 def test_integers_are_the_rounded_relaxation():
-    rng = np.random.default_rng(67)
+    rng = rng_of(67)
     tree = random_tree(rng, max_regions=30, n_levels=3)
     truth = random_truth(rng, tree, max_size=40, max_count=50, name="rounded")
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("rounded"))
@@ -141,11 +141,11 @@ def test_integers_are_the_rounded_relaxation():
     assert result.certificate.bound <= IsotonicTreeProjection().apply(noisy).certificate.objective
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_in_place_is_the_same_answer(totals):
     """The same bits, in the memory of the values; `objective_at` is the objective of what `feasible` forms."""
-    rng = np.random.default_rng(69)
+    rng = rng_of(69)
     for _ in range(scale(20, 200)):
         problem = random_problem(rng, totals)
         projection = CumulativeProjection()
@@ -176,7 +176,7 @@ def test_few_blocks_take_little_memory():
 
 
 def test_in_place_stops_with_a_reason():
-    problem = random_problem(np.random.default_rng(70), "regions")
+    problem = random_problem(rng_of(70), "regions")
     with pytest.raises(Stopped, match="minimises squares"):
         CumulativeProjection().in_place(replace(problem, norm=1), Deadline())
     with pytest.raises(Stopped, match="relative gap"):
@@ -184,7 +184,7 @@ def test_in_place_stops_with_a_reason():
 
 
 def test_time_limit_says_the_gap_reached():
-    rng = np.random.default_rng(68)
+    rng = rng_of(68)
     problem = random_problem(rng, "root", max_regions=40)
     result = CumulativeProjection(gap=1e-13).solve(problem, time_limit=1e-9)
     assert result.status is Status.TIMED_OUT

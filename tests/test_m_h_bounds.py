@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, Problem, Status, certify
 from pgsr.algorithms import TreeProjection
@@ -17,10 +17,10 @@ from pgsr.problems.conditions.stated import Conditions
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
 
-@pytest.mark.drawn(5, pool="M_H against brute force")
+@pytest.mark.slow
 def test_equals_brute_force():
     """Integers are optimal, and the relaxed optimum is proved and no larger; without solutions both are infeasible."""
-    rng = np.random.default_rng(31)
+    rng = rng_of(31)
     statuses = []
     for _ in range(scale(400, 20_000)):
         problem, points = small_instance(rng)
@@ -44,11 +44,11 @@ def test_equals_brute_force():
     assert statuses.count(Status.OPTIMAL) > 100
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("largest", [3, 30, 10**4])
 def test_relaxed_optimum_of_medium_trees_is_proved(largest):
     """With bounds at every level, of unmeasured regions, too: the Lagrangian bound closes the gap."""
-    rng = np.random.default_rng(32)
+    rng = rng_of(32)
     for _ in range(scale(150, 6_000)):
         problem = medium_instance(rng, largest)
         relaxed = TreeProjection().solve(problem.relaxed())
@@ -58,7 +58,7 @@ def test_relaxed_optimum_of_medium_trees_is_proved(largest):
 
 def test_a_child_that_rounding_starts_where_it_stops():
     """The child's two breakpoints have one price and come in either order; their sum with the siblings' is kept."""
-    problem = medium_instance(np.random.default_rng(1228), 3)
+    problem = medium_instance(rng_of(1228), 3)
     result = TreeProjection().solve(problem.relaxed())
     assert result.status is Status.OPTIMAL, result.reason
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from level_points import SHAPES
 
 from pgsr import Hierarchy, Problem, Status
@@ -58,12 +58,12 @@ def certified(stated: Stated, tables, prices: PartPrices) -> PartOutcome:
     return replace(found, proved=found.proved and price_of_the_total(prices, stated.total))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_equals_brute_force(name):
     shape, largest = SHAPES[name]
     points = shape.points(largest)
-    tree, generator = shape.tree, np.random.default_rng([11, len(name)])
+    tree, generator = shape.tree, rng_of(11, len(name))
     region_of_cell = np.repeat(np.arange(tree.n_regions), [shape.max_sizes[i] + 1 for i in tree.level_of])
     sums = np.stack([points[:, region_of_cell == region].sum(axis=1) for region in range(tree.n_regions)], axis=1)
     root_sum = sums[:, 0]
@@ -104,7 +104,7 @@ def test_equals_brute_force(name):
 
 def random_problem(seed: int, fan: tuple[int, ...], max_sizes: tuple[int, ...], kind: str, spread_of_y: int = 20):
     """Noise around small counts on a tree whose regions of one level have about equally many children."""
-    generator = np.random.default_rng([12, seed])
+    generator = rng_of(12, seed)
     parents, level = [-1], [0]
     for children in fan:
         below = []
@@ -164,7 +164,7 @@ def cells_of(stated: Stated) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_judge_of_parts_refutes_what_is_not_optimal():
     """Unit exchanges, broken conditions and broken prices: of each the judge says so."""
-    generator, refuted = np.random.default_rng(14), 0
+    generator, refuted = rng_of(14), 0
     for seed in range(60):
         stated = random_problem(seed, (2, 2), (4, 3, 1), KINDS[seed % 4], spread_of_y=4)
         result = solved(stated)

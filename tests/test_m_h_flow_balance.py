@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from instances import rng_of
 from test_m_h_flow import KINDS, random_problem
 from test_m_h_flow_network import network_of
 
@@ -17,7 +18,7 @@ from pgsr.engines.quadratic_flow.relaxed import relaxed_prices
 SHARES = pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @SHARES
 def test_every_set_is_moved_to_where_it_is_balanced(share):
     """Set by set; one that cannot be balanced, or not in a few tries, moves so that the dual falls."""
@@ -106,7 +107,7 @@ def some_network(seed: int) -> FlowNetwork:
 
 
 def some_prices(network: FlowNetwork, seed: int) -> np.ndarray:
-    return np.append(0.0, np.random.default_rng(seed).uniform(-30, 30, network.n_vertices - 1))
+    return np.append(0.0, rng_of(seed).uniform(-30, 30, network.n_vertices - 1))
 
 
 def cannot_be_balanced(network, price, share, own) -> bool:

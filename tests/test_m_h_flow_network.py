@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from instances import rng_of
 from test_m_h_flow import KINDS, Stated, random_problem
 
 from pgsr.algorithms.m_h.flow import selection_kernel
@@ -29,7 +30,7 @@ def network_of(stated: Stated) -> FlowNetwork:
 
 def test_rows_keep_what_is_above_their_threshold():
     """By a sort: with the n largest above it the threshold is their mean less total / n, for the one n that fits."""
-    generator = np.random.default_rng(17)
+    generator = rng_of(17)
     for _ in range(200):
         y, total = generator.integers(-9, 10, (1, 12)), generator.integers(-3, 30, 1)
         kept = np.zeros(y.shape, bool)
@@ -46,7 +47,7 @@ def test_rows_keep_what_is_above_their_threshold():
 
 def test_cells_are_added_where_one_unit_pays():
     """Cell by cell: a sum that is left out has the lowest price that its cell permits; parts compare theirs with it."""
-    generator = np.random.default_rng(18)
+    generator = rng_of(18)
     part = random_problem(3, (2, 2, 2), (9, 9, 4, 1), "none", spread_of_y=6).part
     selection = Selection.empty(part)
     for kept in selection.kept:
@@ -75,7 +76,7 @@ def test_cells_are_added_where_one_unit_pays():
 
 def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
     """As many as take what the others hold too much; not the same ones for rows whose y differ."""
-    generator = np.random.default_rng(19)
+    generator = rng_of(19)
     n = 400
     y = np.zeros((2, n), np.int64)
     y[:, :5] = generator.integers(0, 9, (2, 5))
@@ -93,7 +94,7 @@ def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
 
 
 @pytest.mark.parametrize(("short", "few"), [(64, 64), (0, 1), (3, 4), (0, 2**62)])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_any_prices_and_flows_to_start_from_give_an_optimum(short, few, monkeypatch):
     """By short searches and phases as usual, by phases alone, by some of all, and by unlimited searches alone."""
     monkeypatch.setattr(integers, "_SHORT", short)
@@ -102,7 +103,7 @@ def test_any_prices_and_flows_to_start_from_give_an_optimum(short, few, monkeypa
         network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 4]))
         best = cheapest_flow(network)
         for scale in (0, 5, 200):
-            generator = np.random.default_rng([13, seed])
+            generator = rng_of(13, seed)
             start = generator.normal(0, scale, network.n_vertices)
             for near in (None, generator.integers(-scale, scale + 1, len(network.y)), best.x):
                 found = cheapest_flow(network, start, near)
@@ -139,7 +140,7 @@ def test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal()
     for seed, ups in ((15, 1), (16, 3)):
         network, c, tie = random_network(seed, ups)
         exact, n = laplacian(network, c, tie), network.n_vertices
-        z, out = np.random.default_rng(seed).random(n), np.empty(n)
+        z, out = rng_of(seed).random(n), np.empty(n)
         z[0] = 0.0
         kernels.multiply(network.first, network.end, c, tie, z, out)
         assert np.allclose(out[1:], (exact @ z)[1:])
@@ -167,7 +168,7 @@ def test_the_preconditioner_adds_up_vertices_and_whole_aggregates():
         for right, z in zip(np.eye(len(exact))[1:], found[1:], strict=True):
             kernels.precondition(network.first, network.end, c, pivot, *on_coarse, right, z)
         assert np.allclose(found[1:, 1:], expected)
-        p, product, z, right = np.random.default_rng(seed).normal(size=(4, 12))
+        p, product, z, right = rng_of(seed).normal(size=(4, 12))
         right[0] = product[0] = 0.0
         assert np.isclose(kernels.multiply(network.first, network.end, c, tie, z, p), z[1:] @ exact[1:] @ z)
         assert np.allclose(p[1:], exact[1:] @ z)
@@ -248,7 +249,7 @@ def laplacian(network: FlowNetwork, c: np.ndarray, tie: np.ndarray) -> np.ndarra
 
 def random_network(seed: int, ups: int) -> tuple[FlowNetwork, np.ndarray, np.ndarray]:
     """Make a network of 12 vertices in aggregates of up to three, with random conductances and ties."""
-    generator = np.random.default_rng(seed)
+    generator = rng_of(seed)
     arcs = [(v, u) for v in range(2, 12) for u in sorted({int(generator.integers(1, v)) for _ in range(ups)})]
     start, end = np.array([(0, 1), *arcs]).T
     aggregate = [0, 1, 1, 2, 3, 3, 3, 4, 5, 5, 6, 7]

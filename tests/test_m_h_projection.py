@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
@@ -13,9 +13,9 @@ from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
 
-@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.slow
 def test_equals_brute_force():
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for _ in range(scale(1_000, 50_000)):
         problem, points = small_instance(rng)
         result = TreeProjection().solve(problem)
@@ -23,9 +23,9 @@ def test_equals_brute_force():
         assert result.certificate.objective == naive.objectives(problem, points).min()
 
 
-@pytest.mark.drawn(5, pool="M_H against brute force")
+@pytest.mark.slow
 def test_equals_brute_force_without_public_total():
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for _ in range(scale(200, 2_000)):
         tree = random_tree(rng, max_regions=4)
         noisy = rng.integers(-2, 3, (tree.n_regions, 2))
@@ -36,9 +36,9 @@ def test_equals_brute_force_without_public_total():
         assert result.certificate.objective == best
 
 
-@pytest.mark.drawn(5, pool="M_H against brute force")
+@pytest.mark.slow
 def test_weights_equal_brute_force():
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for _ in range(scale(1_000, 20_000)):
         problem, points = small_instance(rng)
         weights = rng.integers(0, 5, problem.hierarchy.n_regions)
@@ -49,7 +49,7 @@ def test_weights_equal_brute_force():
 
 
 def test_large_weights_leave_the_counting_sort():
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     for _ in range(50):
         problem, points = small_instance(rng)
         weighted = replace(problem, weights=rng.integers(1, 10_000, problem.hierarchy.n_regions))
@@ -77,7 +77,7 @@ def test_an_example_that_is_feasible_is_returned_unchanged():
 
 
 def test_relaxation_is_solved_and_bounds_the_integers():
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for _ in range(scale(300, 3_000)):
         problem, points = small_instance(rng)
         relaxed = TreeProjection().solve(problem.relaxed())
@@ -89,7 +89,7 @@ def test_relaxation_is_solved_and_bounds_the_integers():
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1"])
 def test_large_counts_and_deep_trees(epsilon):
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     for levels in (1, 2, 3, 5):
         tree = random_tree(rng, max_regions=60, n_levels=levels)
         n_leaves = tree.n_regions - tree.n_inner

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from test_m_h_regions_projection import random_problem, some_totals
 
 from pgsr.algorithms.m_h_regions import totals_kernel, tree_kernel
@@ -12,7 +12,7 @@ from pgsr.algorithms.m_h_regions.totals_dual import Dual
 
 
 def test_the_dual_of_totals_is_the_definitions():
-    rng = np.random.default_rng(501)
+    rng = rng_of(501)
     for _ in range(scale(60, 1_000)):
         dual = Dual.of(some_totals(rng, random_problem(rng, least=2)))
         tree, sets, some = dual.forest, dual.fixed.set_of, dual.totals > 0
@@ -36,7 +36,7 @@ def test_the_dual_of_totals_is_the_definitions():
 
 
 def test_takings_at_prices():
-    rng = np.random.default_rng(503)
+    rng = rng_of(503)
     for _ in range(scale(30, 500)):
         tree = Forest.of(random_problem(rng))
         below = random_prices(rng, tree)
@@ -55,7 +55,7 @@ def test_takings_at_prices():
 
 def test_best_prices_of_given_positive_leaves():
     """Newton's step in the prices: one pass up and one down solve a dense system per size."""
-    rng = np.random.default_rng(504)
+    rng = rng_of(504)
     for _ in range(scale(40, 500)):
         tree = Forest.of(random_problem(rng))
         n_sizes, n_leaves = len(tree.y), tree.y.shape[1] - tree.n_inner

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
@@ -19,9 +19,9 @@ from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, groups, total
 
 
-@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.slow
 def test_equals_clarabel():
-    rng = np.random.default_rng(41)
+    rng = rng_of(41)
     for _ in range(scale(60, 600)):
         problem = random_problem(rng)
         result, other = RegionTotalsProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
@@ -32,7 +32,7 @@ def test_equals_clarabel():
 def test_some_totals_equal_clarabel():
     """The totals of some regions, nested ones among them, stated by `where`; with or without the root's."""
     pytest.importorskip("clarabel")
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     for _ in range(scale(60, 600)):
         problem = some_totals(rng, random_problem(rng, int(rng.choice([2, 20, 500])), least=2))
         result = RegionTotalsProjection().solve(problem)
@@ -42,18 +42,18 @@ def test_some_totals_equal_clarabel():
         assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("spread", [1, 30, 1_000])
 def test_random_problems_are_solved_and_proved(spread):
     """Noise far beyond the counts empties leaves at all sizes but a few."""
-    rng = np.random.default_rng(42)
+    rng = rng_of(42)
     for _ in range(scale(150, 1_000)):
         problem = random_problem(rng, spread)
         assert_optimal(problem, RegionTotalsProjection().solve(problem))
 
 
 def test_weights_of_very_different_sizes():
-    rng = np.random.default_rng(43)
+    rng = rng_of(43)
     for _ in range(scale(100, 1_000)):
         problem = random_problem(rng)
         weights = (10.0 ** rng.uniform(0, 6, len(problem.w))).astype(np.int64) * (problem.w > 0)
@@ -64,7 +64,7 @@ def test_weights_of_very_different_sizes():
 @pytest.mark.parametrize("epsilon", ["0.1", "1"])
 @pytest.mark.parametrize("n_levels", [1, 2, 3, 5])
 def test_counts_of_1e8_keep_nine_digits(epsilon, n_levels):
-    rng = np.random.default_rng(44)
+    rng = rng_of(44)
     tree = random_tree(rng, max_regions=60, n_levels=n_levels)
     counts = (10.0 ** rng.uniform(-1, 8, (tree.n_regions - tree.n_inner, 40))).astype(np.int64)
     counts[rng.random(len(counts)) < 0.1] = 0
@@ -83,7 +83,7 @@ def test_totals_far_from_the_counts():
 
 
 def test_multipliers_are_finite_and_prices_of_the_answer():
-    rng = np.random.default_rng(48)
+    rng = rng_of(48)
     for _ in range(scale(50, 500)):
         problem = random_problem(rng)
         tree = problem.hierarchy
@@ -98,7 +98,7 @@ def test_multipliers_are_finite_and_prices_of_the_answer():
 
 
 def test_an_integer_problem_is_relaxed_and_rounded():
-    rng = np.random.default_rng(49)
+    rng = rng_of(49)
     problem = random_problem(rng, integer=True)
     relaxed = RegionTotalsProjection().solve(problem.relaxed())
     result = RegionTotalsProjection().solve(problem)
@@ -109,13 +109,13 @@ def test_an_integer_problem_is_relaxed_and_rounded():
     assert result.certificate.bound >= relaxed.certificate.bound - 1e-6
 
 
-@pytest.mark.drawn(5, pool="M_H against brute force")
+@pytest.mark.slow
 @pytest.mark.parametrize("around", [None, RegionTotalsProjection()])
 def test_integers_with_some_totals_equal_brute_force(around):
     pytest.importorskip("ortools")
     from pgsr.models import Flow
 
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     checked = 0
     while checked < scale(120, 3_000):
         tree, n_sizes = random_tree(rng, max_regions=7), int(rng.integers(2, 4))
@@ -147,7 +147,7 @@ def test_m_c_dp_keeps_every_total():
     pytest.importorskip("ortools")
     from pgsr.models import Flow
 
-    rng, post = np.random.default_rng(52), IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), "regions")
+    rng, post = rng_of(52), IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), "regions")
     for n_levels in (1, 2, 3):
         for _ in range(scale(20, 500)):
             truth = random_truth(rng, random_tree(rng, n_levels=n_levels))
@@ -181,7 +181,7 @@ def test_totals_and_structural_zeros_together():
     pytest.importorskip("ortools")
     from pgsr.models import Flow, Scipy
 
-    rng = np.random.default_rng(64)
+    rng = rng_of(64)
     for _ in range(scale(10, 100)):
         problem = some_totals(rng, random_problem(rng, integer=True, least=3)).where(cells(size=slice(0, 2)) == 0)
         result = Flow(around=RegionTotalsProjection()).solve(problem)
@@ -233,7 +233,7 @@ def test_other_conditions_are_refused_by_name():
 
 
 def test_refuses_what_it_does_not_solve():
-    rng = np.random.default_rng(50)
+    rng = rng_of(50)
     problem = random_problem(rng)
     truth = random_truth(rng, random_tree(rng))
     steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
@@ -251,7 +251,7 @@ def test_refuses_what_it_does_not_solve():
 
 
 def test_time_limit():
-    result = RegionTotalsProjection().solve(random_problem(np.random.default_rng(51)), time_limit=1e-9)
+    result = RegionTotalsProjection().solve(random_problem(rng_of(51)), time_limit=1e-9)
     assert result.status is Status.TIMED_OUT
     assert "after 1e-09 s" in result.reason
 
@@ -328,7 +328,7 @@ def test_counts_too_large_for_a_proof_in_reals_are_told(method):
     tree = Hierarchy.from_paths([("US", state, state + county) for state in "AB" for county in "xyz"])
     weights, told = np.array([1, 1000, 1, 1000, 1000, 1, 1, 1000, 1]), 0
     for seed in range(8):
-        rng = np.random.default_rng(seed)
+        rng = rng_of(seed)
         full = tree.sum_up(rng.integers(0, 10**10, (6, 8)))
         groups = int(full[0].sum()) if isinstance(method, TreeProjection) else full.sum(axis=1)
         problem = Problem.of(full + rng.integers(-50, 50, full.shape), tree, weights=weights, groups=groups)

@@ -112,7 +112,6 @@ arguments, in between and at the end, whether compiled now or read from the cach
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="compilation in a process of its own")
 @pytest.mark.parametrize(("of", "expected"), [("problem", "OPTIMAL"), ("measurement", "FEASIBLE")])
 def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_path):
     """The process starts with nothing compiled; half a second would not be enough to compile in."""
@@ -122,7 +121,6 @@ def test_a_first_solve_compiles_apart_and_outside_its_limit(of, expected, tmp_pa
     assert again < 0.1 * compiled
 
 
-@pytest.mark.drawn(1, pool="compilation in a process of its own")
 @pytest.mark.slow
 def test_the_warm_up_compiles_every_loop_and_nothing_is_left_to_compile():
     """Nothing that trees and problems of all kinds call afterwards is of another type; what is cached stays cached."""
@@ -227,7 +225,7 @@ def run(code: str, *arguments: str, cache: Path | None = None) -> str:
     return done.stdout
 
 
-@pytest.mark.drawn(1, pool="compilation in a process of its own")
+@pytest.mark.slow
 def test_code_of_an_older_version_on_disk_is_compiled_anew(tmp_path):
     """A class that the compiled code names has another name now, in a file that is not the loop's own."""
     (tmp_path / "loop.py").write_text(

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth
+from instances import random_tree, random_truth, rng_of
 from waiting import MINUTES, until
 
 from pgsr import Problem, View
@@ -102,11 +102,10 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch):
         pytest.fail("the child waits for threads that it does not have")
 
 
-@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
 @pytest.mark.slow
 def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
     """The answers agree to the last bit, on trees so small that usually one thread takes them."""
-    rng = np.random.default_rng(601)
+    rng = rng_of(601)
     for _ in range(6):
         tree = random_tree(rng, max_regions=30)
         truth = random_truth(rng, tree, max_size=int(rng.integers(3, 60)), max_count=20, name="threads")
@@ -135,7 +134,7 @@ def questions(truth, totals, seed):
 
 
 def answers(problems):
-    rows = np.random.default_rng(602).integers(-20, 20, (30, 50))
+    rows = rng_of(602).integers(-20, 20, (30, 50))
     isotonic = isotonic_l2(rows, np.zeros(30, int), np.full(30, 15))
     return [*(method.solve(problem).estimate.values for method, problem in problems), isotonic]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import measurement_of
 from scipy.optimize import linear_sum_assignment
 
@@ -36,7 +36,7 @@ def expanded(match, parent, children):
 
 
 def test_cost_is_the_least_and_the_matching_a_bijection():
-    rng = np.random.default_rng(51)
+    rng = rng_of(51)
     for _ in range(scale(2_000, 100_000)):
         lists = [rng.integers(0, 6, int(rng.integers(0, 5))) for _ in range(int(rng.integers(1, 5)))]
         below = np.concatenate(lists)
@@ -85,7 +85,7 @@ def greedy_cost(above, below):
 @pytest.mark.parametrize("most", [30, 2**31, 2**40, 2**58])
 def test_runs_equal_fractions_group_size_by_group_size(most: int):
     """Products of counts may exceed 64 bits."""
-    rng = np.random.default_rng(57)
+    rng = rng_of(57)
     for _ in range(scale(500, 20_000) if most == 30 else scale(50, 1_000)):
         bottom_size = np.sort(rng.integers(0, 5, int(rng.integers(1, 9))))
         bottom_count = rng.integers(1 if most == 30 else most // 2, most, len(bottom_size))
@@ -112,7 +112,7 @@ def test_worked_example_e7():
 
 
 def test_shares_are_proportional_within_one():
-    rng = np.random.default_rng(52)
+    rng = rng_of(52)
     for _ in range(scale(300, 5_000)):
         counts = rng.integers(1, 50, int(rng.integers(2, 6)))
         room = int(rng.integers(1, counts.sum()))
@@ -161,7 +161,7 @@ def test_worked_example_e8_for_cumulative_variances():
 @pytest.mark.parametrize("merge", Merge)
 def test_a_matcher_of_the_same_matching_gives_the_same_groups(merge):
     """Called region by region with groups, as matchers of others are, against all regions of a level together."""
-    rng = np.random.default_rng(57)
+    rng = rng_of(57)
     for i in range(scale(20, 200)):
         tree = random_tree(rng, max_regions=14)
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
@@ -185,7 +185,7 @@ class Asked:
 @pytest.mark.parametrize("fit", [IsotonicFit(), IsotonicFit(min_size=2), IsotonicFit(ranked_norm=1)])
 def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
     """Fractions, group by group: 2 / (epsilon^2 |S|) for the set S of groups of one fitted value, before rounding."""
-    rng, several = np.random.default_rng(4), 0
+    rng, several = rng_of(4), 0
     for _ in range(scale(30, 300)):
         tree = Hierarchy.from_parents(["root"], [-1])
         noisy = np.sort(rng.integers(0, 9, 12)) + rng.integers(-2, 3, 12)
@@ -229,7 +229,7 @@ POSTS = [Matching(), Matching(merge=Merge.AVERAGE), Matching(IsotonicFit(optimum
 
 def test_every_release_meets_the_four_conditions():
     """Integers, non-negative, public numbers of groups, adding up; with empty regions and single children."""
-    rng = np.random.default_rng(53)
+    rng = rng_of(53)
     for i in range(scale(200, 20_000)):
         tree = random_tree(rng, max_regions=14)
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
@@ -243,7 +243,7 @@ def test_every_release_meets_the_four_conditions():
 
 
 def test_without_consistency_regions_do_not_add_up_and_it_says_so():
-    rng = np.random.default_rng(54)
+    rng = rng_of(54)
     tree = random_tree(rng, max_regions=14, n_levels=3)
     truth = random_truth(rng, tree, max_size=8, max_count=30)
     result = Mechanism(Geometric(View.CUMULATIVE, 1), NoConsistency()).release(truth, Seeded(1))
@@ -266,7 +266,7 @@ def test_padded_regions_and_levels_without_budget_have_no_say():
 
 
 def test_sizes_stay_within_the_public_range():
-    rng = np.random.default_rng(55)
+    rng = rng_of(55)
     truth = CountOfCounts(random_tree(rng, max_regions=9, n_levels=3), _counts_from(rng, 9, 3))
     for view in (View.CUMULATIVE, View.RANKED):
         fit = IsotonicFit(min_size=2)
@@ -275,12 +275,12 @@ def test_sizes_stay_within_the_public_range():
 
 
 def _counts_from(rng, max_regions, n_levels):
-    tree = random_tree(np.random.default_rng(55), max_regions=max_regions, n_levels=n_levels)
+    tree = random_tree(rng_of(55), max_regions=max_regions, n_levels=n_levels)
     return rng.integers(0, 9, (tree.n_regions - tree.n_inner, 7))
 
 
 def test_large_estimates_stay_sparse_and_equal_dense_ones(monkeypatch):
-    rng = np.random.default_rng(56)
+    rng = rng_of(56)
     truth = random_truth(rng, random_tree(rng, max_regions=14, n_levels=3), max_size=8)
     mechanism = Mechanism(Geometric(View.CUMULATIVE, 1), Matching())
     dense = mechanism.release(truth, Seeded(1))
@@ -293,7 +293,7 @@ def test_large_estimates_stay_sparse_and_equal_dense_ones(monkeypatch):
 
 
 def test_malformed_requests_are_sentences():
-    rng = np.random.default_rng(57)
+    rng = rng_of(57)
     truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=2), max_size=4)
     counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
     hidden = Geometric(View.CUMULATIVE, 1, totals="root").measure(truth, Seeded(1))

@@ -5,7 +5,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import measurement_of
 
 from pgsr import Hierarchy, View
@@ -21,7 +21,7 @@ from pgsr.privacy.laws.per_level import GeometricNoise
 TENTH = GeometricNoise(Fraction(1, 10))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED])
 @pytest.mark.parametrize("noise", [TENTH, GeometricNoise(Fraction(1, 3)), GeometricNoise(Fraction(7, 11))])
 def test_a_half_is_rounded_to_even(view, noise):
@@ -51,7 +51,7 @@ def test_a_half_of_unequal_precisions_is_rounded_to_even():
 @pytest.mark.parametrize("merge", Merge)
 def test_equals_a_twin_in_fractions(merge):
     """All levels: halves of sums of mean variances, at noise of one law and of several."""
-    rng, halves = np.random.default_rng(61), 0
+    rng, halves = rng_of(61), 0
     for i in range(scale(80, 5_000)):
         tree = random_tree(rng, max_regions=16, n_levels=int(rng.integers(2, 5)))
         truth = random_truth(rng, tree, max_size=int(rng.integers(2, 12)), name=str(i), max_count=4)
@@ -68,7 +68,7 @@ def test_equals_a_twin_in_fractions(merge):
 
 def test_a_region_by_itself_keeps_its_precisions():
     """What is handed to another process, of merged groups, too."""
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     tree = random_tree(rng, max_regions=12, n_levels=3)
     noisy = Geometric(View.CUMULATIVE, "1/10").measure(random_truth(rng, tree, max_size=6, max_count=9), Seeded(1))
     method = Matching()
@@ -82,7 +82,7 @@ def test_a_region_by_itself_keeps_its_precisions():
 
 
 def test_precisions_in_floats_are_as_near_as_they_say():
-    rng = np.random.default_rng(63)
+    rng = rng_of(63)
     for i in range(scale(30, 300)):
         tree = random_tree(rng, max_regions=16, n_levels=4)
         noisy = Geometric(View.CUMULATIVE, "1/7").measure(

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import IsotonicFit
@@ -24,7 +24,7 @@ TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(3) for j in
 
 
 def measured(seed: int, sizes: tuple[int, ...], view: View = View.CUMULATIVE, totals: str = "regions") -> Measurement:
-    generator = np.random.default_rng([41, seed])
+    generator = rng_of(41, seed)
     rows = np.zeros((12, max(sizes) + 1), np.int64)
     for row in rows:
         n = generator.integers(0, 60)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of
 
 from pgsr import PgsrError, Problem, Status, View, certify
@@ -19,7 +19,7 @@ from pgsr.privacy import Ledger, Secure, Seeded
 
 
 def test_isotonic_tree_projection_is_its_two_steps():
-    rng = np.random.default_rng(41)
+    rng = rng_of(41)
     for _ in range(scale(100, 1_000)):
         tree = random_tree(rng, max_regions=5)
         total = int(rng.integers(0, 4))
@@ -37,7 +37,7 @@ def test_isotonic_tree_projection_is_its_two_steps():
 
 
 def test_without_noise_every_mechanism_returns_the_truth():
-    rng = np.random.default_rng(42)
+    rng = rng_of(42)
     truth = random_truth(rng, random_tree(rng, max_regions=20, n_levels=3), max_size=8)
     for view, post in ((View.COUNTS, TreeProjection()), (View.CUMULATIVE, IsotonicTreeProjection())):
         result = Mechanism(Geometric(view, epsilon=10**9), post).release(truth, Seeded(0))
@@ -46,7 +46,7 @@ def test_without_noise_every_mechanism_returns_the_truth():
 
 def test_post_processing_is_a_function_of_the_measurement_alone():
     """The same noisy numbers from two different truths give the same release, bit by bit."""
-    rng = np.random.default_rng(43)
+    rng = rng_of(43)
     tree = random_tree(rng, max_regions=12, n_levels=3)
     truth = random_truth(rng, tree, max_size=5)
     for view, post in ((View.COUNTS, TreeProjection()), (View.CUMULATIVE, IsotonicTreeProjection())):
@@ -57,7 +57,7 @@ def test_post_processing_is_a_function_of_the_measurement_alone():
 
 
 def test_a_mechanism_spends_its_budget_once():
-    rng = np.random.default_rng(44)
+    rng = rng_of(44)
     truth = random_truth(rng, random_tree(rng, max_regions=12), max_size=5)
     mechanism = Mechanism(Geometric(View.COUNTS, "2/3"), TreeProjection())
     ledger = Ledger(1)
@@ -67,7 +67,7 @@ def test_a_mechanism_spends_its_budget_once():
 
 
 def test_a_mechanism_states_its_problem():
-    rng = np.random.default_rng(45)
+    rng = rng_of(45)
     truth = random_truth(rng, random_tree(rng, max_regions=12), max_size=5)
     relaxed = Mechanism(Geometric(View.COUNTS, 1), TreeProjection(), lambda m: Problem.m_h(m).relaxed())
     assert relaxed.release(truth, Seeded(1)).certificate.problem == "M_H^r"
@@ -98,7 +98,7 @@ LEAVES_UNMEASURED = (1, 0)
 )
 def test_what_cannot_follow_the_noise_costs_nothing(mechanism):
     """Refused with a reason before the ledger is charged and before any noise is drawn."""
-    rng = np.random.default_rng(46)
+    rng = rng_of(46)
     truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=2), max_size=5)
     ledger = Ledger(1)
     with pytest.raises(PgsrError):
@@ -108,7 +108,7 @@ def test_what_cannot_follow_the_noise_costs_nothing(mechanism):
 
 @pytest.mark.parametrize("source", [None, "demo", Seeded, 5])
 def test_a_source_that_is_none_costs_nothing(source):
-    rng = np.random.default_rng(47)
+    rng = rng_of(47)
     truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=2), max_size=5)
     ledger = Ledger(1)
     with pytest.raises(PgsrError, match="give Secure"):
@@ -117,7 +117,7 @@ def test_a_source_that_is_none_costs_nothing(source):
 
 
 def test_a_result_says_whether_it_may_claim_privacy():
-    rng = np.random.default_rng(48)
+    rng = rng_of(48)
     truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=2), max_size=5)
     mechanism = Mechanism(Geometric(View.COUNTS, 1), TreeProjection())
     assert "no privacy claim" in repr(mechanism.release(truth, Seeded(1)))
@@ -128,7 +128,7 @@ def test_a_result_says_whether_it_may_claim_privacy():
 
 def test_a_relaxed_projection_stays_relaxed():
     """M_c^dp on top of a rounding solver must not call its answer feasible."""
-    rng = np.random.default_rng(49)
+    rng = rng_of(49)
     truth = random_truth(rng, random_tree(rng, max_regions=14, n_levels=3), max_size=8, max_count=30)
     noisy = Geometric(View.CUMULATIVE, "0.3").measure(truth, Seeded(2))
     result = IsotonicTreeProjection(Cvxpy("CLARABEL")).apply(noisy)

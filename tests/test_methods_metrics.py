@@ -6,7 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from scipy import sparse
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -42,7 +42,7 @@ def test_worked_sensitivity() -> None:
 
 def test_distance_equals_that_of_sorted_groups() -> None:
     """The distance is sum |Hg - Hg'|, in every region, and it is a metric."""
-    rng = np.random.default_rng(21)
+    rng = rng_of(21)
     for _ in range(scale(200, 5_000)):
         tree = random_tree(rng)
         truth = random_truth(rng, tree)
@@ -59,7 +59,7 @@ def test_distance_equals_that_of_sorted_groups() -> None:
 
 def test_tails_means_and_quantiles_equal_those_group_by_group() -> None:
     """Dense and sparse regions, equal and unequal totals, regions without groups, parts that meet a rank exactly."""
-    rng = np.random.default_rng(23)
+    rng = rng_of(23)
     empty = 0
     for _ in range(scale(100, 3_000)):
         tree = random_tree(rng)
@@ -151,7 +151,7 @@ def test_other_regions_or_sizes_are_refused(metric: Callable[..., np.ndarray]) -
 
 
 def test_blocks_of_regions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(22)
+    rng = rng_of(22)
     tree = random_tree(rng, max_regions=40, n_levels=3)
     truth, other = random_truth(rng, tree), random_truth(rng, tree)
     whole = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
@@ -163,7 +163,7 @@ def test_blocks_of_regions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_sparse_tables_have_the_errors_of_dense_ones() -> None:
     """Most counts are zero, some regions are equal, some are empty, and changes meet the last size."""
-    rng = np.random.default_rng(23)
+    rng = rng_of(23)
     for _ in range(scale(30, 1_000)):
         tree = random_tree(rng, max_regions=12)
         n, k = tree.n_regions - tree.n_inner, int(rng.integers(1, 9))

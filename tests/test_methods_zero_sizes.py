@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import naive
-import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import (
@@ -25,7 +24,7 @@ TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
 def test_the_optimum_is_that_of_all_points_with_zeros():
     """The paper's dynamic program takes zeros by leaving sizes out, TreeProjection as bounds; both are optimal."""
-    rng = np.random.default_rng(71)
+    rng = rng_of(71)
     for _ in range(scale(150, 3_000)):
         tree = random_tree(rng, max_regions=5)
         n_sizes, groups = int(rng.integers(2, 4)), int(rng.integers(0, 4))

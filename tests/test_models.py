@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from model_problems import noisy_steps, random_problem, states_problem
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
@@ -42,7 +42,7 @@ def test_a_relaxed_answer_is_rounded_and_bounded():
 
 
 def test_a_rounded_answer_is_optimal_where_a_certificate_proves_it_and_nowhere_else():
-    rng, statuses = np.random.default_rng(35), []
+    rng, statuses = rng_of(35), []
     for _ in range(scale(40, 400)):
         problem = random_problem(rng, max_regions=4, n_sizes=3)
         result = Cvxpy("CLARABEL").solve(problem)
@@ -152,7 +152,7 @@ def test_ranked_sizes_out_of_bounds_or_order_are_violations(claim):
 @pytest.mark.parametrize("kind", ["M_H", "M_H, regions", "M_c", "M_c L1"])
 def test_counts_of_1e8_are_no_harder(method, kind):
     """Programs are centred on the noisy values, so tolerances are relative to the noise, not to the counts."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     tree = random_tree(rng, max_regions=9, n_levels=3)
     leaves = rng.integers(10**7, 10**8, (tree.n_regions - tree.n_inner, 6))
     from pgsr import CountOfCounts
@@ -173,7 +173,7 @@ def test_counts_of_1e8_are_no_harder(method, kind):
     assert abs(result.residuals.gap) <= 1e-6
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", ["1/1000", "1/10000"])
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), MathOpt("PDLP")], ids=repr)
 def test_noise_of_any_size_is_no_harder(method, epsilon):
@@ -219,7 +219,7 @@ def test_cpsat_reaches_every_optimum():
 
     from pgsr.noise import Totals
 
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     for _ in range(scale(60, 600)):
         tree = random_tree(rng, max_regions=5)
         y = rng.integers(-5, 6, (tree.n_regions, int(rng.integers(1, 4))))
@@ -262,7 +262,7 @@ def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
     from pgsr.models.cvxpy_program import has_point
 
     monkeypatch.setattr(cvxpy_program, "has_point", lambda solver, found: False)
-    problem = random_problem(np.random.default_rng(3))
+    problem = random_problem(rng_of(3))
     result = Cvxpy("HIGHS").solve(problem, 20)
     assert result.status in (Status.FAILED, Status.TIMED_OUT)
     assert "no answer" in result.reason
@@ -281,7 +281,7 @@ def test_highs_through_cvxpy_without_a_point_has_no_answer(monkeypatch):
 def test_a_limit_before_any_point_is_a_time_out_through_cvxpy(solver, options, monkeypatch):
     """CVXPY calls it infeasible of Gurobi and an error of SCIP, and hands on zeros of HiGHS."""
     monkeypatch.setattr("pgsr.models.cvxpy_program.out_of_time", lambda spent, limit: True)
-    rng = np.random.default_rng(0)
+    rng = rng_of(0)
     tree = Hierarchy.from_parents(["US", *(f"r{i}" for i in range(12))], [-1] + [0] * 12)
     truth = tree.sum_up(rng.integers(0, 30, (12, 8)))
     problem = Problem.of(truth + rng.integers(-5, 5, truth.shape), tree, groups=truth.sum(axis=1), norm=1)
@@ -299,10 +299,10 @@ def test_options_of_scip_leave_the_time_limit_in_place():
     }
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("solver", ["GUROBI", "SCIP", "HIGHS", "SCIPY"])
 def test_cvxpy_solves_integers_where_its_solver_does(solver):
-    rng = np.random.default_rng(41)
+    rng = rng_of(41)
     for _ in range(scale(4, 40)):
         problem = random_problem(rng)
         result = Cvxpy(solver).solve(problem, 60)

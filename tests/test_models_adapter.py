@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import naive
 import numpy as np
 import pytest
+from instances import rng_of
 from model_problems import noisy_steps, random_problem, states_problem
 from waiting import MINUTES
 
@@ -42,7 +43,6 @@ def test_unsupported_problems_are_sentences():
         assert len(result.reason) > 20
 
 
-@pytest.mark.drawn(1, pool="time limits of solvers")
 @pytest.mark.slow
 def test_time_limits_end_in_an_honest_status():
     problem = states_problem("0.1", max_size=30)
@@ -116,7 +116,7 @@ class DenseLeastSquares(SolverModel):
         return Run(SolverAnswer(SolverClaim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
 
 
-@pytest.mark.drawn(1, pool="compare runs models")
+@pytest.mark.slow
 def test_a_new_solver_is_one_subclass():
     """Nothing is registered; statuses, limits, rounding and honesty come with the base class."""
     truth = census_like(regions="divisions", max_size=4, groups=1_000)
@@ -135,7 +135,7 @@ def test_a_new_solver_is_one_subclass():
 @pytest.mark.parametrize("limit", [-1, 0, float("nan"), float("inf"), "x", True])
 def test_malformed_time_limits_are_sentences(method, limit):
     with pytest.raises(PgsrError, match="seconds above 0"):
-        method.solve(random_problem(np.random.default_rng(2)), limit)
+        method.solve(random_problem(rng_of(2)), limit)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Broken(SolverModel):
         return Run(SolverAnswer(SolverClaim.INFEASIBLE), 0.0, 0.0)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("how", "reason"),
     [("raises", "KeyError"), ("short", "instead of"), ("infeasible", "not so"), ("silent", "duals|residual|violates")],
@@ -179,7 +179,7 @@ def test_whatever_a_solver_does_is_a_status(how, reason):
     assert compare(problem, [Broken(how)], progress=False).rows[0].status is Status.FAILED
 
 
-@pytest.mark.drawn(1, pool="time limits of solvers")
+@pytest.mark.slow
 def test_a_time_limit_below_any_solver_is_a_status():
     problem = states_problem(max_size=30)
     for method in (Scipy(), CpSat(), MathOpt("HIGHS"), MathOpt("GLOP"), Cvxpy("SCIPY"), Flow(), Scip(), Gurobi()):
@@ -223,7 +223,7 @@ ONE_OPTION = {
 """Options by which a solver gives up, so that one that were not passed on would show."""
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("method", EVERY, ids=repr)
 def test_every_adapter_has_the_same_options_and_tolerance(method):
     if repr(method) != "Cvxpy('GLOP')":
@@ -261,7 +261,7 @@ def test_a_wider_tolerance_leaves_a_larger_residual(method):
 def test_an_optimum_near_zero_is_reached(method):
     """Absolute gaps of 1e-8, in units of the program, are too wide where the optimum is 0."""
     for draw in (0, 5):
-        near = of_agreement("M_c^r, regions", np.random.default_rng([1, draw, *b"M_c^r, regions"]))
+        near = of_agreement("M_c^r, regions", rng_of(1, draw, *b"M_c^r, regions"))
         result = method.solve(near)
         assert result.status is Status.OPTIMAL, result
         assert result.certificate.objective < 1e-9
@@ -276,7 +276,7 @@ def test_a_tolerance_is_the_gap_of_integer_programs():
 
 
 def test_a_gap_among_the_options_is_named_and_no_time_limit():
-    noisy = of_agreement("M_H, entities", np.random.default_rng([0, 5, *b"M_H, entities"]))
+    noisy = of_agreement("M_H, entities", rng_of(0, 5, *b"M_H, entities"))
     result = Scip(options={"limits/gap": 0.9}).solve(noisy, 30)
     assert result.status is Status.FEASIBLE
     assert result.reason.endswith("stopped at the gap that it was given")

@@ -8,7 +8,7 @@ from pathlib import Path
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from model_problems import random_problem, states_problem
 from scipy import sparse
 
@@ -80,7 +80,7 @@ def test_a_missing_package_is_a_sentence(method, package, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    result = method.solve(random_problem(np.random.default_rng(0)))
+    result = method.solve(random_problem(rng_of(0)))
     assert result.status is Status.NOT_INSTALLED
     assert f"pip install {package}" in result.reason
 
@@ -129,7 +129,7 @@ print("ok")
 """
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [("cvxpy", "highspy", "ortools"), ("ortools", "highspy", "cvxpy")], ids="-".join)
 def test_solvers_share_one_process(order):
@@ -149,7 +149,7 @@ MIXED = [
 """All that take integers beside real numbers; CP-SAT knows integers alone."""
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("method", MIXED, ids=repr)
 def test_an_integer_beside_a_real_number_is_solved(method):
     """Minimise c x + d z, x + z >= b, z whole, against all z. Objectives are whole, as those of our integer programs.
@@ -159,7 +159,7 @@ def test_an_integer_beside_a_real_number_is_solved(method):
     missing = method.unavailable()
     if missing is not None:
         pytest.skip(missing.reason)
-    rng = np.random.default_rng(7)
+    rng = rng_of(7)
     programs = [(2, 3, 4.5), *(rng.integers(1, (6, 12, 40)) * (2, 1, 0.5) for _ in range(scale(20, 200)))]
     for c, d, b in programs:
         solved = method.run(mixed_program(c, d, b), None).answer
@@ -189,14 +189,14 @@ def test_a_licence_that_is_none_is_said_by_cvxpy_too(monkeypatch, tmp_path):
     broken = tmp_path / "gurobi.lic"
     broken.write_text("TOKENSERVER=127.0.0.1\nPORT=1\n")
     monkeypatch.setenv("GRB_LICENSE_FILE", str(broken))
-    problem = random_problem(np.random.default_rng(0), max_regions=5, n_sizes=3).relaxed()
+    problem = random_problem(rng_of(0), max_regions=5, n_sizes=3).relaxed()
     # In a process of its own: gurobipy keeps the licence that it found first.
     row = compare(problem, [Cvxpy("GUROBI")], progress=False).rows[0]
     assert row.status is Status.UNLICENSED, row.reason
 
 
 def test_cvxpy_with_gurobi_and_weights_stays_below_its_limit():
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     tree = random_tree(rng, max_regions=20)
     noisy = rng.integers(-9, 40, (tree.n_regions, 7))
     problem = naive.problem_of(tree, noisy, 99, rng.integers(1, 6, tree.n_regions)).relaxed()

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from optimum_slopes import optimum_slopes
 
 from pgsr import Hierarchy, Problem, Status, View
@@ -68,7 +68,7 @@ def off(duals, sides):
     return max(outside, default=0.0) / (1.0 + max(finite, default=0.0))
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("method", [*OURS, *LINEAR, *BOTH, *SQUARES], ids=repr)
 def test_prices_are_derivatives_of_the_optimum(method):
     """On every problem that the method solves; the slopes are of another solver that moves one row at a time."""
@@ -94,14 +94,14 @@ def test_most_rows_have_one_price():
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", OURS, ids=repr)
 def test_our_prices_are_derivatives_on_random_problems(method):
     """Levels, weights, bounds and regions without groups among them; some multipliers do not tell the prices."""
     seen = untold = 0
     for name in RANDOM:
         for seed in range(scale(2, 40)):
-            problem = random_problem(name, np.random.default_rng([seed, *name.encode()])).relaxed()
+            problem = random_problem(name, rng_of(seed, *name.encode())).relaxed()
             if problem.view is View.RANKED or problem.n_unknowns > 60 or method.supports(problem) is not None:
                 continue
             result = method.solve(problem)

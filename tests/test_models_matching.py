@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms.groups import GroupRuns
@@ -69,7 +69,7 @@ def assert_perfect(match, parent, children):
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_costs_are_equal_and_the_earth_movers_distance(model):
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     for _ in range(scale(150, 2_000)):
         parent, children = random_instance(rng, max_count=int(rng.choice([1, 4])))
         match = model.match(parent, children)
@@ -79,7 +79,7 @@ def test_costs_are_equal_and_the_earth_movers_distance(model):
 
 @pytest.mark.parametrize("model", [TransportFlow(), TransportLp()], ids=repr)
 def test_hundreds_of_millions_of_groups_are_matched_in_exact_integers(model):
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     for _ in range(scale(40, 500)):
         parent, children = random_instance(rng, max_count=100_000_000)
         match = model.match(parent, children)
@@ -111,11 +111,11 @@ class Witness:
         return match
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_the_whole_mechanism_with_a_solver_inside(model):
     """Valid releases; at every region the least cost, and at the root, where inputs are the same, the default's."""
-    rng = np.random.default_rng(63)
+    rng = rng_of(63)
     for i in range(scale(25, 500)):
         tree = random_tree(rng, max_regions=12, n_levels=int(rng.integers(2, 5)))
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
@@ -148,7 +148,7 @@ def test_ties_change_pairs_but_not_the_cost():
     assert {model.match(parent, children).cost for model in [SortedMatching(), *MODELS]} == {1}
 
 
-@pytest.mark.drawn(1, pool="compare runs models")
+@pytest.mark.slow
 def test_one_row_per_matcher_in_a_comparison():
     tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
     truth = CountOfCounts(tree, [[0, 3, 4, 1, 0], [0, 6, 2, 0, 5]])
@@ -241,7 +241,7 @@ def test_wrong_answers_of_a_solver_are_refused(monkeypatch):
 
 def test_the_time_left_reaches_the_matcher():
     """HiGHS stops at its limit; a mechanism without time left says how far it came."""
-    rng = np.random.default_rng(64)
+    rng = rng_of(64)
     children = [GroupRuns(np.arange(300), rng.integers(1, 10**6, 300))]
     parent = GroupRuns(np.arange(300, 600), children[0].count[::-1].copy())
     with pytest.raises(NoMatchError, match=r"no matching after 1e-06 s") as caught:

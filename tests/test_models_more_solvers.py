@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from instances import rng_of
 from model_problems import noisy_steps, random_problem, states_problem
 
 from pgsr import PgsrError, Problem, Status
@@ -36,7 +37,7 @@ def need(method):
     return method
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", [*RELAXING, Cvxpy("QOCO", options={"abstol": 1e-9, "reltol": 1e-9})], ids=repr)
 def test_relaxed_squares_reach_the_exact_optimum(method):
     """Against pgsr's own algorithms, which prove theirs; with equalities, inequalities and bounds."""
@@ -48,7 +49,7 @@ def test_relaxed_squares_reach_the_exact_optimum(method):
         assert result.certificate.objective == pytest.approx(exact.solve(problem).certificate.objective, rel=1e-6)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", RELAXING, ids=repr)
 def test_integers_are_the_rounded_relaxation_and_linear_programs_are_refused(method):
     problem = states_problem()
@@ -71,7 +72,7 @@ def test_dense_solvers_say_how_large_they_go(name):
 
 @pytest.mark.parametrize("name", [name for name, known in SOLVERS.items() if known.strict])
 def test_unknowns_without_weight_are_refused_in_a_sentence(name):
-    problem = random_problem(np.random.default_rng(1))
+    problem = random_problem(rng_of(1))
     weights = np.ones(problem.hierarchy.n_regions, int)
     weights[0] = 0
     unweighted = Problem.of(
@@ -84,7 +85,7 @@ def test_unknowns_without_weight_are_refused_in_a_sentence(name):
 
 @pytest.mark.parametrize("method", COMMERCIAL, ids=repr)
 def test_commercial_solvers_solve_small_problems_of_every_kind(method):
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     problem = random_problem(rng, max_regions=9, n_sizes=5)
     steps = Problem.m_c(noisy_steps(census_like("divisions", 2, 1_000)), norm=1)
     exact = TreeProjection().solve(problem).certificate.objective
@@ -109,7 +110,7 @@ def test_commercial_solvers_beyond_their_licence_say_so_before_they_start(method
 
 def test_a_problem_without_rows_needs_no_duals():
     """Mean consistency of one region has no condition at all; Xpress refuses to list duals of no rows."""
-    problem = random_problem(np.random.default_rng(0), max_regions=1, n_sizes=3)
+    problem = random_problem(rng_of(0), max_regions=1, n_sizes=3)
     alone = Problem.of(problem.target, problem.hierarchy, totals=None, integer=False, label="nearest")
     for method in COMMERCIAL:
         if method.unavailable() is None:
@@ -118,7 +119,7 @@ def test_a_problem_without_rows_needs_no_duals():
 
 def test_copt_is_right_where_version_8_is_wrong():
     """Three leaves below a root without weight: COPT 8.0.7 claims 123 where 65.5 is optimal."""
-    problem = agreement.random_problem("M_c^r", np.random.default_rng([1, 2, *b"M_c^r"]))
+    problem = agreement.random_problem("M_c^r", rng_of(1, 2, *b"M_c^r"))
     assert problem.w[0] == 0
     result = need(Copt()).solve(problem)
     assert result.status is Status.OPTIMAL, result
@@ -151,14 +152,14 @@ def test_a_version_of_copt_that_is_wrong_is_refused(monkeypatch):
     copt = pytest.importorskip("coptpy")
     monkeypatch.setattr(copt.COPT, "VERSION_MAJOR", 8)
     monkeypatch.setattr(copt.COPT, "VERSION_MINOR", 0)
-    result = Copt().solve(random_problem(np.random.default_rng(0)))
+    result = Copt().solve(random_problem(rng_of(0)))
     assert result.status is Status.NOT_INSTALLED
     assert "coptpy<8" in result.reason
 
 
 def test_mosek_without_a_licence_says_so():
     method = need(Cvxpy("MOSEK"))
-    result = method.solve(random_problem(np.random.default_rng(0)).relaxed())
+    result = method.solve(random_problem(rng_of(0)).relaxed())
     assert result.status is Status.UNLICENSED
     assert "MOSEKLM_LICENSE_FILE" in result.reason
     row = next(info for info in solvers() if repr(info.method) == repr(method))
@@ -171,7 +172,7 @@ def test_a_missing_package_is_a_sentence(method, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, package, None)
-    result = method.solve(random_problem(np.random.default_rng(0)).relaxed())
+    result = method.solve(random_problem(rng_of(0)).relaxed())
     assert result.status is Status.NOT_INSTALLED
     assert "pip install" in result.reason
     assert package in result.reason

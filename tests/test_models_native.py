@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from gurobipy import GRB
-from instances import drawn_of_each, random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
@@ -67,11 +67,11 @@ def variants(rng, n_sizes=4):
     return make
 
 
-NAMES = list(variants(np.random.default_rng(0)))
+NAMES = list(variants(rng_of(0)))
 
 
 def problem_of(name, seed, relaxed=False):
-    problem = variants(np.random.default_rng([seed, len(name)]))[name]
+    problem = variants(rng_of(seed, len(name)))[name]
     return problem.relaxed() if relaxed else problem
 
 
@@ -81,7 +81,8 @@ def objective(result):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", drawn_of_each(1, "both paths", METHODS), ids=repr)
+@pytest.mark.few(12)
+@pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("name", NAMES)
 def test_both_paths_have_the_same_optimum(name, method):
     asked = 0
@@ -168,11 +169,11 @@ def drawn_again(problem, rng):
     return replace(problem, cells=np.ravel(y), groups=groups)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_updated_model_is_the_one_that_would_be_made_anew(name):
     """To the last coefficient; CVXPY's, whose unknowns are others each time, by the arrays that the solver gets."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for seed in range(scale(1, 8)):
         for relaxed in (False, True):
             problem = problem_of(name, seed, relaxed)
@@ -228,7 +229,6 @@ def test_a_model_is_updated_by_measurements():
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="national models")
 def test_a_national_model_is_solved_as_it_stands():
     """All 3,195 regions; with 101 sizes 323,000 unknowns, in `make test` with 26."""
     problem = census_problem("counties", scale(25, 100), integer=False)
@@ -289,7 +289,7 @@ def rows_of_named(program):
         yield name, {variables[j]: a for j, a in entries}, sense, low if sense == ">" else high
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_the_same_by_name(name):
     for seed in range(scale(2, 20)):
@@ -325,7 +325,7 @@ def test_the_total_is_the_last_cell_of_cumulative_counts_alone(method):
         assert result.estimate.values[0].tolist() in best
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_duals_are_the_same(name):

@@ -7,7 +7,6 @@ import cvxpy
 import gurobipy
 import numpy as np
 import pytest
-from instances import drawn_of_each
 from ortools.math_opt.python import mathopt
 from ortools.sat.python import cp_model
 from test_models_native import COUNTS, METHODS, NAMES, objective, problem_of
@@ -147,7 +146,7 @@ def with_at_most(model, most):
 CHANGED = "changed after it was made.*Problem.where"
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("method", "norm"),
     [
@@ -204,7 +203,8 @@ def test_a_changed_model_that_finds_the_optimum_is_proved_by_the_exact_test():
     assert objective(result) == objective(TreeProjection().solve(problem))
 
 
-@pytest.mark.parametrize("method", drawn_of_each(1, "models that travel", METHODS), ids=repr)
+@pytest.mark.few(12)
+@pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("name", NAMES)
 def test_solving_and_travelling_change_no_model(name, method):
     for problem in (problem_of(name, 0), problem_of(name, 0, relaxed=True)):
@@ -363,7 +363,6 @@ def test_models_travel_with_what_was_added(method):
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="compare runs models")
 def test_models_compare_with_methods():
     truth = census_like(regions="divisions", max_size=2, groups=1_000)
     problem = Problem.m_h(Geometric(COUNTS, 1).measure(truth, Seeded(0)))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from scipy import sparse
 
 from pgsr import Status
@@ -52,7 +52,7 @@ def feasible(program):
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_no_bound_is_above_the_optimum_whatever_the_prices(norm):
-    rng = np.random.default_rng(norm)
+    rng = rng_of(norm)
     for _ in range(scale(20, 300)):
         program = random_program(rng, norm)
         best = min(cost(program, z) for z in feasible(program))
@@ -75,7 +75,7 @@ def lagrangian_by_enumeration(program, v, mu):
 
 @pytest.mark.parametrize("norm", [1, 2])
 def test_the_search_proves_optima_and_finds_what_is_better(norm):
-    rng, proved, refuted = np.random.default_rng(norm), 0, 0
+    rng, proved, refuted = rng_of(norm), 0, 0
     for _ in range(scale(15, 200)):
         program = random_program(rng, norm)
         points = list(feasible(program))
@@ -98,7 +98,7 @@ def test_the_search_proves_optima_and_finds_what_is_better(norm):
 
 
 def test_numbers_beyond_64_bits_have_no_bound():
-    program = random_program(np.random.default_rng(0), 2)
+    program = random_program(rng_of(0), 2)
     assert integer_bound(program, np.array([1e300]), np.zeros(2)) is None
 
 

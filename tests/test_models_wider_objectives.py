@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from condition_checks import best_integer, feasible_points, random_problems
-from instances import scale
+from instances import rng_of, scale
 from program_files import by_gurobi, by_our_reader
 
 from pgsr import Hierarchy, Problem, Status, View, certify
@@ -44,13 +44,13 @@ def widened(rng, norm, view=View.COUNTS, totals=Totals.ROOT, n=2):
         yield made, points
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("totals", [Totals.ROOT, Totals.REGIONS])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 @pytest.mark.parametrize("norm", NORMS)
 def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
-    rng, proved = np.random.default_rng(11), 0
+    rng, proved = rng_of(11), 0
     for problem, points in widened(rng, norm, view, totals, scale(2, 20)):
         best = best_integer(problem, points)
         for method in INTEGER:
@@ -64,12 +64,12 @@ def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
     assert proved > 0
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 @pytest.mark.parametrize("norm", NORMS)
 def test_solvers_of_relaxations_agree_below_the_best_integers(norm, view):
-    rng, solved = np.random.default_rng(12), 0
+    rng, solved = rng_of(12), 0
     for problem, points in widened(rng, norm, view, n=scale(2, 20)):
         found = [method.solve(problem.relaxed()) for method in REAL if method.supports(problem.relaxed()) is None]
         assert all(result.status is Status.OPTIMAL for result in found), found
@@ -80,12 +80,12 @@ def test_solvers_of_relaxations_agree_below_the_best_integers(norm, view):
     assert solved > 4
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("norm", NORMS)
 def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
     """Without the program's bound to fall back on; prices are the solver's duals of rows."""
     monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
-    rng = np.random.default_rng(13)
+    rng = rng_of(13)
     for problem, _ in widened(rng, norm, n=scale(8, 80)):
         result = Cvxpy("CLARABEL").solve(problem.relaxed())
         assert result.status is Status.OPTIMAL, (result, result.certificate)
@@ -94,7 +94,7 @@ def test_our_own_bound_closes_the_gap_without_order(norm, monkeypatch):
 
 def test_the_flow_of_or_tools_knows_weights_of_cells():
     pytest.importorskip("ortools")
-    rng, solved = np.random.default_rng(35), 0
+    rng, solved = rng_of(35), 0
     for problem, _ in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(10, 100)):
         stated = replace(problem, weights=rng.integers(1, 5, problem.target.shape))
         assert Flow().solve(stated).certificate.objective == MathOpt("HIGHS").solve(stated).certificate.objective
@@ -107,12 +107,12 @@ def test_the_flow_of_or_tools_knows_weights_of_cells():
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 @pytest.mark.parametrize("norm", NORMS)
 def test_states_are_proved(norm, view):
     """Of 52 regions x 41 sizes, with weights of cells."""
-    truth, rng = census_like("states", 40, 10_000_000), np.random.default_rng(17)
+    truth, rng = census_like("states", 40, 10_000_000), rng_of(17)
     noisy = Geometric(view, "1/10").measure(truth, Seeded("states"))
     problem = Problem.about(noisy, "test", norm=norm, monotone=view is View.CUMULATIVE)
     problem = replace(problem, weights=rng.integers(1, 5, problem.target.shape)).relaxed()
@@ -125,7 +125,7 @@ def test_states_are_proved(norm, view):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_wild_multipliers_give_a_bound(norm):
-    rng = np.random.default_rng(14)
+    rng = rng_of(14)
     for problem, points in widened(rng, norm, n=scale(10, 100)):
         best, tree = best_integer(problem, points), problem.hierarchy
         for spread in (0.1, 1.0, 30.0):
@@ -137,7 +137,7 @@ def test_wild_multipliers_give_a_bound(norm):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_exchange_test_decides(norm):
-    rng, refuted = np.random.default_rng(15), 0
+    rng, refuted = rng_of(15), 0
     for problem, points in widened(rng, norm, n=scale(6, 60)):
         best = best_integer(problem, points)
         for point in points[rng.permutation(len(points))[:20]]:
@@ -186,7 +186,7 @@ def test_methods_that_know_none_of_it_say_so():
     assert refused >= 3
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), CpSat(), Scip()], ids=repr)
 def test_native_models_state_all_of_it(method):
     """With the unknowns behind the cells, by name, and an update to other noisy values."""

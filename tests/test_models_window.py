@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from naive import problem_of
 from scipy.optimize import linprog
 
@@ -49,7 +49,7 @@ def random_m_h(rng, max_regions=8):
 
 def test_windows_moved_from_either_start_reach_the_integer_optimum():
     """M_H by a sequence of linear programs equals TreeProjection, around relaxed optima at once."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for instance in range(scale(30, 500)):
         problem = random_m_h(rng)
         program = formulate(problem)
@@ -70,7 +70,7 @@ def test_windows_moved_from_either_start_reach_the_integer_optimum():
 @pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1", "naive", "H_c L2", "H_c L1"])
 def test_pieces_never_cost_more_and_the_same_within_the_window(name):
     """Any integer point within the bounds, cut into pieces, by the pieces' cost and by that of the program."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     problem = random_problem(name, rng)
     program = formulate(problem)
     for _ in range(scale(50, 1_000)):
@@ -93,7 +93,7 @@ def test_pieces_never_cost_more_and_the_same_within_the_window(name):
 @pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1", "naive", "H_c L2", "H_c L1"])
 def test_bends_cost_what_pieces_cost(name):
     """However far a cell is from its window, where windows have moved too; convex, so that Gurobi takes them."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for _ in range(scale(30, 300)):
         program = formulate(random_problem(name, rng))
         around = None if rng.random() < 0.3 else rng.integers(-30, 30, program.n) + rng.random(program.n)
@@ -161,7 +161,7 @@ def test_every_solver_proves_what_enumeration_finds(method):
 
 
 def test_quadratic_and_window_agree_where_a_solver_takes_both():
-    rng = np.random.default_rng(7)
+    rng = rng_of(7)
     for _ in range(scale(5, 60)):
         problem = random_m_h(rng, max_regions=5)
         best = TreeProjection().solve(problem).certificate.objective
@@ -200,7 +200,7 @@ def test_programs_fall_apart_into_regions_and_come_together():
 @pytest.mark.parametrize(("name", "instance"), [("H_c L1, bounds", 0), ("H_c L1, bounds", 3), ("H_c L2, bounds", 2)])
 def test_rows_of_fixed_cells_alone_are_left_out(name, instance):
     """The order of two fixed cells is a row without unknowns, and where all cells are fixed there are no others."""
-    problem = random_problem(name, np.random.default_rng([0, instance, *name.encode()]))
+    problem = random_problem(name, rng_of(0, instance, *name.encode()))
     for method in (Scipy(), Cvxpy("SCIP"), CpSat(), Gurobi()):
         result = method.solve(problem, 60)
         assert result.status is Status.OPTIMAL, (method, result)
@@ -211,7 +211,7 @@ def test_relaxed_squares_are_solved_on_finer_and_finer_grids(name, monkeypatch):
     """As Gurobi solves them where the licence takes no squares; its own limit is 200 unknowns."""
     monkeypatch.setattr(gurobi_, "BUNDLED_QUADRATIC_LIMIT", 0)
     for instance in range(scale(4, 60)):
-        problem = random_problem(name, np.random.default_rng([0, instance, *name.encode()]))
+        problem = random_problem(name, rng_of(0, instance, *name.encode()))
         result, other = Gurobi().solve(problem, 60), Cvxpy("CLARABEL").solve(problem, 60)
         assert result.status is Status.OPTIMAL, result
         assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6, abs=1e-6)
@@ -219,7 +219,7 @@ def test_relaxed_squares_are_solved_on_finer_and_finer_grids(name, monkeypatch):
 
 def test_relaxed_squares_of_more_than_200_unknowns_fit_the_bundled_licence():
     tree = Hierarchy.from_parents(["US", *"abcdefghijkl"], [-1] + [0] * 12)
-    leaves = np.random.default_rng(0).integers(0, 50, (12, 21))
+    leaves = rng_of(0).integers(0, 50, (12, 21))
     truth = CountOfCounts(tree, np.concatenate([leaves.sum(axis=0)[None], leaves]))
     problem = Problem.m_h(Geometric(View.COUNTS, 1).measure(truth, Seeded("parts"))).relaxed()
     result = Gurobi().solve(problem, 60)

@@ -33,7 +33,7 @@ from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 HERE = Engine(map, attempts=1)
-BY_DASK = pytest.mark.drawn(1, pool="a nation in parts, resumed")
+BY_DASK = pytest.mark.full
 GROUPS = 20_000
 SIZES = {"one drop": (12,) * 7 + (7,), "drops above and below": (20, 20, 12, 12, 10, 9, 9, 3)}
 
@@ -81,7 +81,7 @@ def assert_same(data, folder, streamed, whole):
         assert np.array_equal(ours, expected)
 
 
-@pytest.mark.drawn(1, pool="M_H in parts equals the whole")
+@pytest.mark.slow
 @pytest.mark.parametrize("view", KINDS)
 @pytest.mark.parametrize("name", SIZES)
 def test_equals_the_whole(tmp_path, name, view):
@@ -91,7 +91,7 @@ def test_equals_the_whole(tmp_path, name, view):
     assert joined(data, folder, "counts").tables[0].sum() == GROUPS
 
 
-@pytest.mark.drawn(1, pool="M_H in parts equals the whole")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "totals_of", "name"),
     [
@@ -156,7 +156,7 @@ class Failing:
         return self.data.part(key)
 
 
-@pytest.mark.drawn(1, pool="a nation in parts, resumed")
+@pytest.mark.slow
 def test_a_part_that_is_tried_again_has_the_same_noise(tmp_path):
     data, calm = measured(tmp_path / "calm", SIZES["one drop"])
     failing, folder = Failing(data, {"Georgia": 2, "Ohio": 1}), ParquetFolder(str(tmp_path / "failing"))
@@ -291,7 +291,7 @@ class Broken:
             raise OSError("the disk is gone")
 
 
-@pytest.mark.drawn(1, pool="a nation in parts, resumed")
+@pytest.mark.slow
 @pytest.mark.parametrize("view", KINDS)
 @pytest.mark.parametrize("failing", ["noise of level 5", "counts-6"])
 def test_an_interrupted_solve_goes_on_to_the_same_integers(tmp_path, view, failing):

@@ -26,7 +26,7 @@ def whole_of(data, folder) -> Measurement:
     return measurement_of(values.hierarchy, View.CUMULATIVE, values.tables, SIZES[0], *about)
 
 
-@pytest.mark.drawn(2, pool="a nation in parts, resumed and by threads")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "method"), [(HERE, Matching(IsotonicFit(optimum="midpoint"))), (Engine(), None), (HERE, Matching())]
 )

@@ -5,7 +5,7 @@ from itertools import product
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy, PgsrError
 from pgsr.engines.nearest_tree import kernel, nearest_integers
@@ -25,9 +25,9 @@ def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, m
     return best
 
 
-@pytest.mark.drawn(2, pool="equal to exhaustive search or another solver")
+@pytest.mark.slow
 def test_equals_brute_force():
-    rng = np.random.default_rng(81)
+    rng = rng_of(81)
     for _ in range(scale(60, 2_000)):
         tree = random_tree(rng, max_regions=7)
         if tree.n_regions - tree.n_inner > 4:
@@ -54,7 +54,7 @@ def test_weights_of_all_magnitudes():
 
 def test_prices_are_those_at_which_regions_take_what_their_children_take():
     """The search starts from prices of infinity, at a given price above the root, in several chunks of sizes."""
-    rng = np.random.default_rng(83)
+    rng = rng_of(83)
     for _ in range(scale(15, 1_000)):
         tree, n_sizes = random_tree(rng, max_regions=12), int(rng.choice([1, 5, kernel.CHUNK + 3]))
         if not tree.n_inner:
@@ -79,7 +79,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take():
 
 def test_close_is_the_recursion():
     """The gain and offset of a region follow from its children's: x - y = gain q + offset solves the two conditions."""
-    rng = np.random.default_rng(82)
+    rng = rng_of(82)
     for w in (0, 1, 7):
         total_gain, total_offset = rng.random(5) + 0.1, rng.normal(size=5)
         residual, q = rng.integers(-9, 10, 5), rng.normal(size=5)

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy
 from pgsr.engines.nearest_tree import bounded_kernel, nearest_integers
@@ -27,7 +27,7 @@ def nearest_within(tree, y, w, total, lower, upper):
 
 
 def test_equals_brute_force_without_total():
-    rng = np.random.default_rng(92)
+    rng = rng_of(92)
     for _ in range(scale(100, 5_000)):
         tree = random_tree(rng, max_regions=5)
         y, w = rng.integers(-2, 3, (tree.n_regions, 2)), rng.integers(1, 4, tree.n_regions)
@@ -45,7 +45,7 @@ def test_equals_brute_force_without_total():
 
 def test_intervals_equal_brute_force():
     """An interval is what a cell takes in all solutions; without solutions there is a conflict."""
-    rng = np.random.default_rng(93)
+    rng = rng_of(93)
     for _ in range(scale(2_000, 20_000)):
         tree = random_tree(rng, max_regions=6)
         most, n_leaves = 4, tree.n_regions - tree.n_inner
@@ -63,7 +63,7 @@ def test_intervals_equal_brute_force():
 
 def test_exchange_test_equals_brute_force():
     """Of all points within the bounds it passes the optimal ones, and no other."""
-    rng = np.random.default_rng(94)
+    rng = rng_of(94)
     passed = 0
     for _ in range(scale(300, 5_000)):
         tree, y, w, _, points = small_instance(rng)
@@ -80,7 +80,7 @@ def test_exchange_test_equals_brute_force():
 @pytest.mark.parametrize("passes", [0, bounded_kernel.PASSES])
 def test_prices_are_those_at_which_regions_take_what_their_children_take(passes):
     """By Newton's method, and by merging breakpoints alone: the conditions of optimality, region by region."""
-    rng = np.random.default_rng(95)
+    rng = rng_of(95)
     clipped = 0
     for _ in range(scale(400, 5_000)):
         trees, root = random_trees(rng), float(rng.normal(0, 8))
@@ -113,7 +113,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take(passes)
 
 def test_sizes_without_bounds_are_solved_as_ever():
     """A bound at one size leaves the prices of the others, so without a total also their integers, bit for bit."""
-    rng = np.random.default_rng(96)
+    rng = rng_of(96)
     tree = random_tree(rng, 60, 4)
     y, w = rng.integers(-9, 30, (tree.n_regions, 40)), rng.integers(1, 4, tree.n_regions)
     lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
@@ -127,7 +127,7 @@ def test_sizes_without_bounds_are_solved_as_ever():
 @pytest.mark.parametrize("largest", [20, 10**9])
 def test_medium_trees_with_all_kinds_of_bounds_are_proved(largest):
     """Bounds around a hidden consistent table, so that there is a solution: the proof is the exchange test."""
-    rng = np.random.default_rng(97)
+    rng = rng_of(97)
     for _ in range(scale(60, 600)):
         tree, n_sizes = random_tree(rng, 80, int(rng.integers(1, 5))), int(rng.integers(1, 9))
         hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))

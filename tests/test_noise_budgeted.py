@@ -46,10 +46,10 @@ def test_a_pure_budget_of_entities_is_geometric_noise() -> None:
         assert (general.cells == today.cells).all()
 
 
-LONG = pytest.mark.drawn(1, pool="budgets whose noise is searched for in distributions of losses")
+LONG = pytest.mark.full
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "budget", [pytest.param(b, marks=LONG) if isinstance(b, Approximate) else b for b in BUDGETS], ids=str
 )
@@ -175,7 +175,7 @@ def test_impossible_budgets_are_sentences(arguments: dict, sentence: str) -> Non
     assert ledger.spent == []
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("view", View)
 def test_an_entity_that_leaves_may_take_its_groups_along(view: View, m: int) -> None:

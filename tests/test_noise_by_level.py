@@ -146,7 +146,7 @@ def test_laws_are_those_of_the_budget_and_the_unit():
     assert noise.laws_of_sizes((5, 2)) == [DiscreteGaussian(Fraction(10))] * 2
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("budget", [Rho(3), Approximate(12, "1e-6")], ids=str)
 @pytest.mark.parametrize("laws", ["best", "geometric", "gaussian"])
 def test_levels_of_other_sizes_keep_the_budget_together(budget, laws):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import IsotonicFit
@@ -44,7 +44,7 @@ def test_every_region_has_its_view():
 
 def test_noise_is_that_of_the_region_s_view():
     """Region by region the values are those of a measurement by one view: the same vector, law and stream."""
-    rng = np.random.default_rng(71)
+    rng = rng_of(71)
     for i in range(scale(20, 300)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         source = Seeded("same streams", i)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import TreeProjection
@@ -17,10 +17,9 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
-@pytest.mark.assure("R6")
 def test_sensitivities(counted):
     """An entity joining or leaving, or an empty group more or less, changes a region's vector by at most this much."""
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     worst, n_pairs = dict.fromkeys(View, 0), 0
     for _ in range(scale(1_000, 50_000)):
         counts = rng.integers(0, 4, int(rng.integers(2, 7)))
@@ -41,7 +40,7 @@ def test_sensitivities(counted):
 
 
 def test_totals_are_consistent_and_near():
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     tree = random_tree(rng, max_regions=30, n_levels=3)
     truth = random_truth(rng, tree, max_size=5, max_count=50)
     for replicate in range(scale(50, 500)):
@@ -78,7 +77,7 @@ def test_the_whole_budget_is_spent_once():
     ids=str,
 )
 def test_everything_else_works_on_noisy_totals(view, post):
-    rng = np.random.default_rng(63)
+    rng = rng_of(63)
     for replicate in range(scale(20, 200)):
         truth = random_truth(rng, random_tree(rng, max_regions=12, n_levels=3), max_size=5, max_count=9)
         noise = Geometric(view, "1", totals="noisy")

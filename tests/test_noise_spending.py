@@ -42,12 +42,8 @@ Changes = tuple[tuple[AnyView, int, tuple[int, ...]], ...]
 """(view, level, absolute changes) of every region that changes; of numbers of groups the level is 2."""
 
 
-@pytest.mark.assure("R6")
-@pytest.mark.parametrize(
-    ("unit", "relation", "quantity"),
-    [pytest.param(*case, marks=pytest.mark.drawn(1, pool=f"spending of {case[0]}")) for case in UNITS],
-    ids=str,
-)
+@pytest.mark.few(4)
+@pytest.mark.parametrize(("unit", "relation", "quantity"), UNITS, ids=str)
 def test_all_levels_together_spend_at_most_the_budget(
     unit: Unit, relation: Relation, quantity: int, counted: Callable[[int, str], None]
 ) -> None:

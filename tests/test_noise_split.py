@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement
 import naive
 import numpy as np
 import pytest
-from instances import FULL, random_tree, random_truth, scale
+from instances import FULL, random_tree, random_truth, rng_of, scale
 from neighbours import ALONE, CHAIN, PAIR
 from privacy_checks import check_likelihood, check_losses, frozen
 
@@ -36,7 +36,7 @@ TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) % 8, minlength=10) for n i
 
 def test_any_partition_of_the_boxes_has_sensitivity_1() -> None:
     """The theorem: one entity more adds one box, which is in one set of the partition, drawn by lot 200 times."""
-    rng, most = np.random.default_rng(1), 4
+    rng, most = rng_of(1), 4
     place = [(i, s) for i in range(3) for s in range(most)]
     for _ in range(200):
         owner = dict(zip(place, rng.integers(0, 5, len(place)), strict=True))
@@ -62,7 +62,7 @@ def test_columns_are_cumulative_counts_and_rows_ranked_sizes() -> None:
 
 def test_values_are_those_of_the_definition() -> None:
     """Without noise, against boxes; regions, noisy totals, ranks."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for i in range(scale(40, 400)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         split = Split(int(rng.integers(0, truth.max_size + 1)))
@@ -119,8 +119,7 @@ def test_no_two_cells_share_noise_and_every_stream_is_asked_for_once() -> None:
     assert sorted(asked) == sorted((view, path) for path in TREE.paths for view in ("cumulative", "ranked"))
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R6")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threshold", range(5))
 def test_losses_of_every_threshold(threshold: int, counted: Callable[[int, str], None]) -> None:
     """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
@@ -132,8 +131,7 @@ def noisy_values(measurement: Measurement) -> object:
     return measurement.views, frozen(measurement.cells)
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R7")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threshold", range(3))
 def test_likelihood_ratios(threshold: int, counted: Callable[[int, str], None]) -> None:
     """P(output | D) <= e^epsilon P(output | D') in fractions, of noisy values, with public and with noisy totals."""
@@ -148,8 +146,7 @@ def test_likelihood_ratios(threshold: int, counted: Callable[[int, str], None]) 
         counted(n, "likelihoods")
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R7")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("published", [noisy_values, None], ids=["noisy values", "the release by matching"])
 def test_likelihood_ratios_of_two_levels(
     published: Callable[[Measurement], object] | None, counted: Callable[[int, str], None]
@@ -256,7 +253,7 @@ def test_methods_take_a_split_measurement_or_say_why_not() -> None:
 
 def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
     """Against lists: groups below the threshold as columns and rows have it, and of the ranks as many as are left."""
-    rng, fewer, more = np.random.default_rng(7), 0, 0
+    rng, fewer, more = rng_of(7), 0, 0
     for i in range(scale(60, 600)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         split = Split(int(rng.integers(0, truth.max_size + 1)))
@@ -299,7 +296,7 @@ def test_regions_alone_join_the_fits_of_columns_and_rows() -> None:
 @pytest.mark.parametrize("totals", ["regions", "noisy"])
 @pytest.mark.parametrize("post", [Matching(), Matching(partitions=True), BottomUp(), TwoStage(), Posterior()], ids=repr)
 def test_releases_satisfy_the_four_conditions(post: PostProcess, totals: str) -> None:
-    rng = np.random.default_rng(72)
+    rng = rng_of(72)
     for i in range(scale(12, 300)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         shares = (*(0,) * (truth.hierarchy.n_levels - 1), 1) if isinstance(post, BottomUp) else None
@@ -337,7 +334,7 @@ def test_matching_weighs_groups_by_columns_or_ranks() -> None:
 
 def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
     """Against lists: cumulative counts of columns, and of groups by their fitted ranks, none below the one before."""
-    rng = np.random.default_rng(8)
+    rng = rng_of(8)
     for i in range(scale(40, 400)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         views = tuple(Split(int(rng.integers(1, truth.max_size + 2))) for _ in range(truth.hierarchy.n_regions))
@@ -359,7 +356,7 @@ def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
 
 def test_columns_and_rows_meet_where_both_say() -> None:
     """Of one region: the mean cost is within 2 % of that of the best groups, and one in 300 at most costs half more."""
-    rng, ratios = np.random.default_rng(8), []
+    rng, ratios = rng_of(8), []
     for k in range(scale(60, 600)):
         sizes = np.sort(rng.choice([0, 1, 1, 2, 3, 9], 4))
         truth = CountOfCounts(ALONE, [np.bincount(sizes, minlength=10)], f"alone {k}")
@@ -385,7 +382,7 @@ def _cost(noisy: Measurement, sizes: Sequence[int]) -> int:
 @pytest.mark.parametrize("seed", range(30))
 def test_where_columns_and_rows_meet(seed: int) -> None:
     """Against the squares of every number of groups below the threshold."""
-    rng, total = np.random.default_rng(seed), 12
+    rng, total = rng_of(seed), 12
     fitted, noisy = np.sort(rng.integers(0, 10, 7)), rng.integers(0, 12, 7)
     beyond = GroupRuns(np.array([0, 2, 5]), np.array([8, *rng.integers(1, 3, 2)]))
     ranks = np.repeat(beyond.size, beyond.count)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import naive
 import numpy as np
 import pytest
-from instances import FULL
+from instances import FULL, rng_of
 from neighbours import CHAIN
 from privacy_checks import check_likelihood, frozen
 
@@ -27,14 +27,14 @@ TRUTH = CountOfCounts(TREE, [np.bincount(np.arange(n) ** 2 % 11 % 7, minlength=1
 @pytest.mark.parametrize("seed", range(20))
 def test_a_falling_shape_equals_the_definition(seed: int) -> None:
     """The nearest falling vector is a mean of means: p[s] = min over a <= s of max over b >= s of the mean of a..b."""
-    groups = np.random.default_rng(seed).integers(-3, 9, 12).astype(float)
+    groups = rng_of(seed).integers(-3, 9, 12).astype(float)
     expected = np.maximum(naive.falling(groups), 0)
     expected = expected / expected.sum() if expected.sum() else expected
     np.testing.assert_allclose(falling_shape(groups), expected, atol=1e-12)
 
 
 def test_columns_are_counted_as_defined() -> None:
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for _ in range(200):
         shape = np.sort(rng.integers(0, 4, 9) / 10)[::-1]
         groups, factor = int(rng.integers(0, 9)), float(rng.choice([0.3, 1, 2]))
@@ -84,7 +84,6 @@ def test_every_stream_is_asked_for_once() -> None:
     assert [view for view, path in asked if path == ("US",)] == ["cumulative"]
 
 
-@pytest.mark.assure("R6")
 @pytest.mark.parametrize("groups", [1, 2] if FULL else [1])
 def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Callable[[int, str], None]) -> None:
     """Of all noisy values, whose number hangs on the root's: at most e^epsilon, and all of it for some pair."""
@@ -101,10 +100,10 @@ def test_likelihood_ratios_of_root_and_leaf_together(groups: int, counted: Calla
     counted(n, "likelihoods")
 
 
-@pytest.mark.drawn(1, pool="split views measure large groups better")
+@pytest.mark.slow
 def test_sparse_regions_are_measured_better_than_by_either_view() -> None:
     """A power law up to 1,000: the mean over three draws, at the leaves, where the root gets 1/20."""
-    tree, rng = Hierarchy.from_parents(["US", *"abcdef"], [-1] + [0] * 6), np.random.default_rng(5)
+    tree, rng = Hierarchy.from_parents(["US", *"abcdef"], [-1] + [0] * 6), rng_of(5)
     drawn = [np.minimum(np.floor((1 - rng.random(n)) ** (-1 / 1.2)), 1000).astype(int) for n in (2000, 700, 300) * 2]
     truth = CountOfCounts(tree, [np.bincount(sizes, minlength=1001) for sizes in drawn], "power law")
     for post in (BottomUp(), Posterior(intervals=False)):

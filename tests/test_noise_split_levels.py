@@ -7,7 +7,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from neighbours import PAIR
 from privacy_checks import check_losses, frozen
 
@@ -31,7 +31,7 @@ MIXED = (*(View.CUMULATIVE,) * 3, *(View.RANKED,) * 4)
 
 def test_values_are_those_of_the_definition() -> None:
     """Without noise, against boxes of groups of min(h, K) members; K may be below T, or T be 0."""
-    rng, kinds = np.random.default_rng(4), set()
+    rng, kinds = rng_of(4), set()
     for i in range(scale(40, 400)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}")
         tree = truth.hierarchy
@@ -59,8 +59,7 @@ def test_values_are_those_of_the_definition() -> None:
     assert kinds == {"Split", View.RANKED, View.CUMULATIVE}
 
 
-@pytest.mark.drawn(1)
-@pytest.mark.assure("R6")
+@pytest.mark.few(1)
 @pytest.mark.parametrize("view", [Split(1), Split(2), Split(0), (Split(3), Split(1)), View.RANKED], ids=repr)
 def test_losses_with_sizes_per_level(view: object, counted: Callable[[int, str], None]) -> None:
     """Every pair of neighbours in small worlds, levels together: at most epsilon, and all of it for some pair."""
@@ -71,7 +70,7 @@ def test_losses_with_sizes_per_level(view: object, counted: Callable[[int, str],
 
 def test_from_k_on_it_is_the_cumulative_view_bit_by_bit() -> None:
     """T >= K of every level, the same for all or one per level or region; other data sets of the same seed, too."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for i in range(10):
         truth = CountOfCounts(TREE, rng.integers(0, 9, (4, 10)), f"set {i}")
         plain = Geometric(View.CUMULATIVE, "3/4", max_sizes=SIZES).measure(truth, Seeded("ends"))
@@ -120,7 +119,7 @@ def test_thresholds_of_the_noisy_root() -> None:
     "post", [Matching(), Matching(partitions=True), Posterior(), Posterior(intervals=False)], ids=repr
 )
 def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
-    rng = np.random.default_rng(73)
+    rng = rng_of(73)
     for i in range(scale(8, 100)):
         truth = CountOfCounts(TREE, rng.integers(0, 6, (4, 10)) * (rng.random((4, 10)) < 0.5), f"set {i}")
         views = tuple(Split(int(rng.integers(0, 9))) for _ in range(7))
@@ -149,10 +148,10 @@ def test_the_posterior_of_a_whole_view_is_that_of_cumulative_counts() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-@pytest.mark.drawn(1, pool="split views measure large groups better")
+@pytest.mark.slow
 def test_few_large_groups_are_measured_better() -> None:
     """A power law up to 400 at the states and to 1,000 at the nation: the mean error of the leaves over five draws."""
-    tree, rng = Hierarchy.from_parents(["US", *"abcd"], [-1] + [0] * 4), np.random.default_rng(5)
+    tree, rng = Hierarchy.from_parents(["US", *"abcd"], [-1] + [0] * 4), rng_of(5)
     drawn = [np.minimum(np.floor((1 - rng.random(n)) ** (-1 / 1.2)), 1000).astype(int) for n in (700, 300) * 2]
     truth = CountOfCounts(tree, [np.bincount(sizes, minlength=1001) for sizes in drawn], "power law")
     errors = {}

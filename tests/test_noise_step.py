@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data.views import cumulative, ranked
@@ -37,7 +37,7 @@ def noise_of(measurement: Measurement, truth: CountOfCounts) -> list[np.ndarray]
 @pytest.mark.parametrize("view", View)
 def test_values_are_truth_plus_the_noise_of_the_region(view: View) -> None:
     """Recomputed region by region: scale sensitivity / epsilon of the level, stream of data set, view, level, path."""
-    rng = np.random.default_rng(51)
+    rng = rng_of(51)
     source = Seeded("recomputed", 4)
     for i in range(scale(30, 500)):
         tree = random_tree(rng)
@@ -70,7 +70,7 @@ def test_golden_measurement() -> None:
 @pytest.mark.parametrize("view", View)
 def test_same_stream_same_noise_whatever_the_truth(view: View) -> None:
     """Noise depends on the key, not on the counts; so methods and data versions can be compared on the same draws."""
-    rng = np.random.default_rng(53)
+    rng = rng_of(53)
     tree = random_tree(rng, n_levels=3)
     truth = random_truth(rng, tree, name="same")
     leaves = truth.counts[tree.leaves]
@@ -84,7 +84,7 @@ def test_same_stream_same_noise_whatever_the_truth(view: View) -> None:
 
 def test_epsilon_scales_the_same_draws() -> None:
     """The uniform numbers are those of the stream: a smaller epsilon never makes a draw smaller or turns its sign."""
-    truth = random_truth(np.random.default_rng(54), TREE, max_size=300)
+    truth = random_truth(rng_of(54), TREE, max_size=300)
     loud, quiet = (Geometric(View.COUNTS, epsilon=e).measure(truth, Seeded("key")).matrix for e in ("0.1", "1"))
     loud, quiet = loud - truth.counts, quiet - truth.counts
     assert (np.abs(loud) >= np.abs(quiet)).all()
@@ -159,7 +159,7 @@ def reachable_arrays(item: Any) -> list[np.ndarray]:
 @pytest.mark.parametrize("view", View)
 def test_a_measurement_holds_no_truth(view: View) -> None:
     """No field is the truth or shares memory with it, and no array in it equals a table of the truth."""
-    rng = np.random.default_rng(55)
+    rng = rng_of(55)
     truth = random_truth(rng, random_tree(rng, n_levels=3), max_size=40, name="secret")
     measured = Geometric(view, epsilon="0.1").measure(truth, Seeded("key"))
     assert not any(isinstance(getattr(measured, f.name), CountOfCounts) for f in dataclasses.fields(measured))
@@ -181,7 +181,7 @@ def test_measuring_leaves_the_truth_alone() -> None:
 def test_sparse_truth_measures_alike() -> None:
     from scipy import sparse
 
-    rng = np.random.default_rng(56)
+    rng = rng_of(56)
     truth = random_truth(rng, random_tree(rng, n_levels=3), name="t")
     thin = CountOfCounts(truth.hierarchy, sparse.csr_array(truth.counts), name="t")
     for view in View:

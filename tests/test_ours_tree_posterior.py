@@ -7,6 +7,7 @@ from math import exp, lgamma, log
 import naive
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data.split_view import Split
@@ -79,7 +80,7 @@ def enumerated(measurement: Measurement) -> tuple[np.ndarray, np.ndarray]:
     return np.array([np.cumsum(TREE.sum_up(state), axis=1) for state in leaves]), masses / masses.sum()
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED, Split(1)], ids=str)
 @pytest.mark.parametrize("shares", [(1, 1, 1), (0, 0, 1), (1, 0, 19)], ids=str)
 def test_medians_and_expected_errors_are_those_of_enumeration(view: AnyView, shares: tuple) -> None:
@@ -128,7 +129,7 @@ def test_moves_are_made_where_a_slow_chain_makes_them() -> None:
     """Every state of two sweeps of proposals, and how often every cumulative count was seen after a sweep."""
     measurement = measured(View.CUMULATIVE)
     tree = _model(measurement, MEANS, np.full(MEANS.shape, SHAPE))
-    moves = _moves(np.ones(MEANS.shape, np.int64), 40, np.random.default_rng(5))
+    moves = _moves(np.ones(MEANS.shape, np.int64), 40, rng_of(5))
     one_by_one = list(zip(*(part.ravel().tolist() for part in moves), strict=True))
     states = naive.metropolis(COUNTS, lambda counts: log_posterior(measurement, counts), one_by_one)
     assert len({state.tobytes() for state in states}) > 20
@@ -151,7 +152,7 @@ def test_moves_are_made_where_a_slow_chain_makes_them() -> None:
 
 def test_proposals_go_both_ways_equally_often() -> None:
     """Over 200,000 proposals every move within a leaf comes as often as its way back, up to five deviations."""
-    moves = _moves(np.array([[3, 0, 1, 2], [1, 1, 0, 0]]), 25_000, np.random.default_rng(1))
+    moves = _moves(np.array([[3, 0, 1, 2], [1, 1, 0, 0]]), 25_000, rng_of(1))
     found: dict[tuple[int, ...], int] = {}
     for key in zip(*(part.ravel().tolist() for part in moves[:4]), strict=True):
         found[key] = found.get(key, 0) + 1

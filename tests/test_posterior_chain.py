@@ -7,6 +7,7 @@ from math import exp, lgamma
 import naive
 import numpy as np
 import pytest
+from instances import rng_of
 from scipy.stats import chi2
 
 from pgsr import CountOfCounts, Hierarchy
@@ -125,7 +126,7 @@ def made(view: AnyView, n_sizes: int, total: int, law: Law, public: bool, rng: n
 
 def test_variances_of_counts() -> None:
     """Var x[s] by adding up over all vectors."""
-    rng = np.random.default_rng(9)
+    rng = rng_of(9)
     for view, law in product(
         (*View, Split(1), Split(2)), (DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(7, 2)))
     ):
@@ -152,11 +153,11 @@ SPLITS = [Split(threshold) for threshold in range(3)]
 CASES = [(view, True) for view in (*View, *SPLITS)] + [(View.CUMULATIVE, False)]
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("view", "public"), CASES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_equals_brute_force(view: AnyView, public: bool, law: Law) -> None:
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for _ in range(6):
         least = view.threshold + 2 if isinstance(view, Split) else 2
         evidence = made(view, int(rng.integers(least, 5)), int(rng.integers(1, 7)), law, public, rng)
@@ -167,19 +168,19 @@ def test_equals_brute_force(view: AnyView, public: bool, law: Law) -> None:
 @pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] in (View.COUNTS, View.CUMULATIVE)])
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(9))], ids=str)
 def test_equals_plain_dictionaries(view: View, public: bool, law: Law) -> None:
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     for total in (1, 12, 30):
         evidence = made(view, 9, total, law, public, rng)
         mu = rng.exponential(3.0, evidence.n_sizes) + 0.01
         assert_same_posterior(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("view", [*View, Split(1), Split(2)])
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(1)), DiscreteGaussian(Fraction(3, 2))], ids=str)
 def test_draws_have_the_posterior_law(view: AnyView, law: Law) -> None:
     """Frequencies of whole vectors against brute force, in a chi-square test of level 1e-6."""
-    rng = np.random.default_rng(10)
+    rng = rng_of(10)
     evidence = made(view, 4, 4, law, True, rng)
     mu, shapes = rng.exponential(1.0, 4) + 0.2, np.full(4, SHAPE)
     found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, shapes, 1e-9)
@@ -202,7 +203,7 @@ def test_draws_have_the_posterior_law(view: AnyView, law: Law) -> None:
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(6)), DiscreteGaussian(Fraction(70))], ids=str)
 def test_narrow_windows_are_widened(law: Law) -> None:
     """Begun far from the truth and far too narrow, the answer is that of all states."""
-    rng = np.random.default_rng(7)
+    rng = rng_of(7)
     evidence = made(View.CUMULATIVE, 12, 400, law, True, rng)
     mu = np.full(12, 400 / 12)
     wide = evidence.marginals(evidence.pilot().astype(float), np.full(12, 401.0), mu, np.full(len(mu), SHAPE), 1e-9)
@@ -219,7 +220,7 @@ VIEWS = (View.CUMULATIVE, View.COUNTS, View.RANKED, Split(3))
 @pytest.mark.parametrize("view", VIEWS, ids=str)
 def test_settled_sizes_have_the_posterior_that_all_windows_find(view: AnyView) -> None:
     """From the size on that moments tell, all groups have been counted: the posterior is that of before."""
-    rng = np.random.default_rng(13)
+    rng = rng_of(13)
     counts, mu = np.array([3, 60, 25, 0, 1, *[0] * 35]), np.append([3.0, 60, 25, 2, 1], np.geomspace(1e-2, 1e-15, 35))
     noisy = vector(view, counts).astype(np.int64)
     noisy += rng.integers(-2, 3, len(noisy))
@@ -261,7 +262,7 @@ def test_the_powers_of_gaussian_noise() -> None:
 
 def test_what_ranks_weigh_beyond_a_threshold() -> None:
     """The same identity for what groups have beyond a threshold, of the largest ranks alone."""
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     for _ in range(200):
         top, n = int(rng.integers(1, 8)), int(rng.integers(1, 9))
         threshold, ranks = int(rng.integers(0, top)), int(rng.integers(1, n + 1))
@@ -281,7 +282,7 @@ def test_what_ranks_weigh_beyond_a_threshold() -> None:
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(3)), DiscreteGaussian(Fraction(7))], ids=str)
 def test_both_ends_of_the_threshold_are_the_plain_views(law: Law) -> None:
     """The posterior of a split at 0 is that of ranked sizes, that of a split at K of cumulative counts, bit by bit."""
-    rng = np.random.default_rng(12)
+    rng = rng_of(12)
     for view, split in ((View.RANKED, Split(0)), (View.CUMULATIVE, Split(7))):
         plain = made(view, 8, 25, law, True, rng)
         values = plain.values[: plain.measured]
@@ -305,7 +306,7 @@ def test_the_evidence_of_rows_is_counted_from_states_nearby() -> None:
 def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:
     """Large counts where the prior expects next to none: windows of millions of states would follow."""
     counts = np.repeat([90_000, 0], [40, 50])
-    noisy = np.cumsum(counts) + np.random.default_rng(40).integers(-4, 5, 90)
+    noisy = np.cumsum(counts) + rng_of(40).integers(-4, 5, 90)
     evidence = Evidence(
         View.CUMULATIVE, noisy, 89, DoubleGeometric(Fraction(2)), int(counts.sum()), int(counts.sum()), 90
     )
@@ -317,5 +318,5 @@ def test_a_prior_that_contradicts_the_noisy_values_gives_way() -> None:
     again = evidence.marginals(found.mean, np.full(90, 40.0), found.prior_mean, shape, 1e-9)
     assert found.log_evidence < again.log_evidence - 1e6, "that of the prior that was asked for, not of the one in use"
     np.testing.assert_allclose(again.mean, found.mean, atol=1e-6)
-    drawn = evidence.draws(found, np.random.default_rng(41).random((20, 90)))
+    drawn = evidence.draws(found, rng_of(41).random((20, 90)))
     assert np.abs(drawn - found.mean).max() < 40

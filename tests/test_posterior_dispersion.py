@@ -6,6 +6,7 @@ from math import log
 
 import numpy as np
 import pytest
+from instances import rng_of
 from scipy.optimize import minimize_scalar
 from scipy.special import polygamma
 from test_posterior_chain import likelihood, made, negative_binomial
@@ -22,7 +23,7 @@ MEANS = np.array([2.0, 9.0, 4.0, 3.0])
 
 
 def test_special_functions():
-    for z in np.exp(np.random.default_rng(1).uniform(0, 12, 300)):
+    for z in np.exp(rng_of(1).uniform(0, 12, 300)):
         assert digamma(z) == pytest.approx(polygamma(0, z), rel=1e-12, abs=1e-13)
         assert tetragamma(z) == pytest.approx(polygamma(2, z), rel=1e-10)
 
@@ -30,7 +31,7 @@ def test_special_functions():
 @pytest.mark.parametrize("view", View)
 def test_the_slope_is_that_of_the_evidence(view):
     """By differences of the exact sum over all vectors; the expectation is to second order, so to a tenth."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     evidence = made(view, 4, 18, DoubleGeometric(Fraction(2)), True, rng)
     for shape in (4.0, 10.0, 40.0):
         ahead, behind = (_log_evidence(evidence, shape * np.exp(step)) for step in (1e-3, -1e-3))
@@ -40,10 +41,10 @@ def test_the_slope_is_that_of_the_evidence(view):
         assert (information > 0).all()
 
 
-@pytest.mark.drawn(1, pool="direct maximisers")
+@pytest.mark.slow
 def test_steps_lead_to_the_optimum_of_a_direct_maximiser(monkeypatch):
     """Of two leaves with counts far from their prior means, which shapes below the largest explain."""
-    law, rng = DoubleGeometric(Fraction(1)), np.random.default_rng(9)
+    law, rng = DoubleGeometric(Fraction(1)), rng_of(9)
     leaves = [made(View.CUMULATIVE, 4, total, law, True, rng) for total in (22, 12)]
     monkeypatch.setattr(dispersion, "MOST", 50.0)
     shapes = np.array([[50.0], [50.0]])  # of a level of which nothing is seen, and of the leaves
@@ -82,7 +83,7 @@ def test_sizes_0_and_k_and_spikes_are_free():
     assert len(knots.second) == len(knots.at) - len(free) - 2
     assert (knots.steep == (knots.at[np.flatnonzero(~np.isin(knots.at, free))][1:-1] > 12)).all()
     assert knots.at[knots.beside].tolist() == [1, 4, 19, 20, 59]
-    deviation = np.random.default_rng(1).normal(size=len(knots.own))
+    deviation = rng_of(1).normal(size=len(knots.own))
     assert knots.spread(deviation) == pytest.approx(np.interp(knots.at, knots.own, deviation))
 
 

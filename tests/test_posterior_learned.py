@@ -8,6 +8,7 @@ from math import lgamma, log
 import naive
 import numpy as np
 import pytest
+from instances import rng_of
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
 from test_posterior_chain import CASES, LAWS, SHAPE, likelihood, made, negative_binomial
@@ -41,7 +42,7 @@ from pgsr.privacy.laws import DoubleGeometric
 
 
 def test_elementary_functions():
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for exponent in rng.uniform(-300, 300, 500):
         assert elementary.log(np.exp(exponent)) == pytest.approx(np.log(np.exp(exponent)), rel=4e-16, abs=4e-16)
         assert elementary.exp(exponent) == pytest.approx(np.exp(exponent), rel=2e-15)
@@ -56,7 +57,7 @@ def test_elementary_functions():
 @pytest.mark.parametrize(("view", "public"), CASES)
 def test_the_evidence_is_the_sum_over_all_vectors(view, public):
     """Differences of two priors, since a constant is left open, in windows that differ, too."""
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     for law in LAWS[1:]:
         evidence = made(view, 4, 6, law, public, rng)
         first, second = rng.exponential(2.0, (2, 4)) + 0.05
@@ -70,7 +71,7 @@ def test_the_evidence_is_the_sum_over_all_vectors(view, public):
 @pytest.mark.parametrize("view", View)
 def test_fisher_and_louis(view):
     """The gradient (E x - mu) a and the information are those of the evidence, by differences of the exact sum."""
-    rng, at = np.random.default_rng(12), np.array([0.8, 0.1, -0.4, 0.3])
+    rng, at = rng_of(12), np.array([0.8, 0.1, -0.4, 0.3])
     evidence = made(view, 4, 7, DoubleGeometric(Fraction(2)), True, rng)
     mu, step = np.exp(at), 1e-3
     a, units = SHAPE / (SHAPE + mu), np.eye(4) * step
@@ -92,7 +93,7 @@ def test_fisher_and_louis(view):
 
 def test_derivatives_are_those_of_the_definition():
     """Gradient, Louis' information and that of EM, in f of a softmax, by hat functions and matrices."""
-    rng = np.random.default_rng(13)
+    rng = rng_of(13)
     for n_sizes in (2, 3, 5, 14, 15, 60):
         knots, total = Knots.of(n_sizes), 40
         f, hats = rng.normal(0, 1, len(knots.at)), naive.hat_functions(knots.at, n_sizes)
@@ -118,7 +119,7 @@ def test_derivatives_are_those_of_the_definition():
 
 
 def test_an_inverse_is_one():
-    root = np.random.default_rng(14).normal(size=(9, 9))
+    root = rng_of(14).normal(size=(9, 9))
     matrix, inverse, low, pivot = root @ root.T + np.eye(9), np.empty((9, 9)), np.zeros((9, 9)), np.empty(9)
     assert factorised(matrix, low, pivot)
     units = np.eye(9)
@@ -140,7 +141,7 @@ VIEWS = [
 """Views and shares."""
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", VIEWS, ids=str)
 def test_the_gradient_is_that_of_the_penalised_evidence(case):
     """By differences in coordinates of F and of deviations, of whatever was measured."""
@@ -158,7 +159,7 @@ def test_the_gradient_is_that_of_the_penalised_evidence(case):
         assert gradient[place] == pytest.approx(slope, abs=2e-2, rel=1e-3)
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("case", VIEWS[:2], ids=str)
 @pytest.mark.parametrize("theta", [0.0, 0.4, 3.0])
 def test_a_step_is_that_of_one_dense_system(case, theta):
@@ -192,7 +193,7 @@ def test_a_step_is_that_of_one_dense_system(case, theta):
     assert own_variances[-1][-1] == pytest.approx(given, rel=1e-3)
 
 
-@pytest.mark.drawn(1, pool="direct maximisers")
+@pytest.mark.slow
 def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
     """With scales and dispersions held: the maximum that scipy finds of the exact sum over all vectors."""
     truth = CountOfCounts(_tree([2]), [[1, 2, 1, 0, 0], [1, 1, 1, 0, 1]])
@@ -251,7 +252,7 @@ def test_sums_over_leaves_are_not_biased():
 @pytest.mark.parametrize(
     ("kind", "most"), [("household", (0.9,) * 3), ("spikes", (0.8, 0.95, 1.0)), ("abrupt ends", (0.9,) * 3)]
 )
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
     """At epsilon 1/10, all of it at the leaves: errors from the root down over those under the start."""
     before, after = np.zeros(3), np.zeros(3)
@@ -268,7 +269,7 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
     assert (after < most * before).all(), (before, after)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 def test_flights_have_no_spikes_but_of_noise(epsilon):
     """Airplanes by their number of flights: a long tail of single sizes. Noise makes less than one spike of 1,000."""
@@ -290,7 +291,7 @@ def test_flights_have_no_spikes_but_of_noise(epsilon):
 def test_a_shift_of_the_shape_changes_nothing():
     """Neither of F nor of a deviation: means are shares of a region's groups."""
     model, point, _, seen = _somewhere(View.CUMULATIVE, EQUAL)
-    rng = np.random.default_rng(16)
+    rng = rng_of(16)
     deviations = tuple(d + rng.normal(0, 2, (len(d), 1)) for d in point.deviations)
     moved = replace(point, shape=point.shape + 3.0, deviations=deviations)
     for region in range(model.tree.n_regions):
@@ -302,7 +303,7 @@ def test_a_shift_of_the_shape_changes_nothing():
 @pytest.mark.parametrize("seed", range(3))
 def test_an_only_child_has_the_shape_of_its_parent(seed):
     """Whether its parent was measured or not; a parent that was not changes nothing of what is learned."""
-    leaves = np.random.default_rng(5).poisson([0, 30, 20, 9, 3, 1, 0, 1], (3, 8))
+    leaves = rng_of(5).poisson([0, 30, 20, 9, 3, 1, 0, 1], (3, 8))
     short, tall = (Hierarchy.from_paths([(*above, "US", leaf) for leaf in "ABC"]) for above in ((), ("world",)))
     measure = Geometric(View.RANKED, epsilon=1, totals="regions").measure
     noisy = measure(CountOfCounts(short, leaves), Seeded(f"{seed}"))
@@ -365,7 +366,7 @@ def test_the_same_bits_in_any_number_of_threads(threads, monkeypatch):
     assert np.array_equal(found.dispersions, expected.dispersions)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("view", [*View, SplitByRoot()])
 @pytest.mark.parametrize("shares", [None, ("1/5", "1/5", "3/5")])
 def test_releases_are_valid_and_lean_ones_equal(view, shares):
@@ -379,7 +380,7 @@ def test_releases_are_valid_and_lean_ones_equal(view, shares):
 
 def _somewhere(view, shares) -> tuple[PriorModel, Point, Scales, Seen]:
     """Make a model of a small tree and a point that is not an optimum, with scales that all differ."""
-    rng = np.random.default_rng(15)
+    rng = rng_of(15)
     truth = CountOfCounts(_tree([2, 3]), rng.poisson(np.outer(rng.exponential(30, 6), 0.8 ** np.arange(14))))
     noise = Geometric(view, epsilon=2, shares=shares, totals="regions")
     found = learn(noise.measure(truth, Seeded("w")), NO_LIMIT)
@@ -495,7 +496,7 @@ def _marginals(evidence: Evidence, mu: np.ndarray) -> Marginals:
 
 def _households(seed: int) -> CountOfCounts:
     """Groups of 16 leaves, sizes 1 to 7 as households have them and a geometric tail, K = 40."""
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     shape = np.array([0, 0.26, 0.33, 0.16, 0.14, 0.06, 0.025, 0.012, *(0.012 * 0.8 ** np.arange(1, 34))])
     means = 5_000 * np.exp(rng.normal(0, 0.7, (16, 1))) * shape / shape.sum()
     return CountOfCounts(_tree([4, 4]), rng.poisson(rng.gamma(100, means / 100)))

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import FULL, scale
+from instances import FULL, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.certificates.conditions import broken_conditions
@@ -26,12 +26,12 @@ def small(rng: np.random.Generator, n_sizes: int = 7) -> CountOfCounts:
     return CountOfCounts(tree, tree.sum_up(leaves))
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("view", View)
 @pytest.mark.parametrize("totals", ["regions", "noisy", "root"])
 @pytest.mark.parametrize("shares", [None, ("1/4", "0", "3/4"), ("0", "0", "1")])
 def test_every_release_is_valid(view: View, totals: str, shares: tuple[str, ...] | None) -> None:
-    rng = np.random.default_rng(21)
+    rng = rng_of(21)
     for seed in range(3):
         truth = small(rng)
         if totals == "root" and view is not View.CUMULATIVE:
@@ -43,7 +43,7 @@ def test_every_release_is_valid(view: View, totals: str, shares: tuple[str, ...]
 
 
 def test_views_may_differ_by_level() -> None:
-    truth = small(np.random.default_rng(22))
+    truth = small(rng_of(22))
     noise = Geometric((View.CUMULATIVE, View.RANKED, View.COUNTS), 3)
     assert Mechanism(noise, Posterior()).release(truth, Seeded("mixed")).status is Status.FEASIBLE
 
@@ -81,7 +81,7 @@ def test_padded_regions() -> None:
 
 
 def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
-    truth = small(np.random.default_rng(23))
+    truth = small(rng_of(23))
     wide = Geometric(View.CUMULATIVE, 3, max_quantity=4).measure(truth, Seeded("quantity"))
     assert wide.law(truth.hierarchy.n_regions - 1) == DoubleGeometric(Fraction(4))
     assert Geometric(View.COUNTS, 3, max_quantity=4).measure(truth, Seeded("quantity")).law(0) == DoubleGeometric(
@@ -92,10 +92,10 @@ def test_noise_of_large_quantities_is_known_to_be_larger() -> None:
     assert spread[0] > 2 * spread[1]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [10**6, 10**9])
 def test_hardly_any_noise_is_no_division_by_zero(epsilon: int) -> None:
-    truth = small(np.random.default_rng(24))
+    truth = small(rng_of(24))
     for view in View:
         noisy = Geometric(view, epsilon).measure(truth, Seeded("exact"))
         assert np.array_equal(Posterior().apply(noisy).estimate.counts().counts, truth.counts)
@@ -104,7 +104,7 @@ def test_hardly_any_noise_is_no_division_by_zero(epsilon: int) -> None:
 
 
 def test_what_it_cannot_weigh_is_refused_before_anything_is_spent() -> None:
-    truth = small(np.random.default_rng(24))
+    truth = small(rng_of(24))
     fine = ("0.00123456", "0.00000001", "0.99876543")
     spent = Mechanism(Geometric(View.CUMULATIVE, 100_000, fine), Posterior())
     with pytest.raises(ProblemError, match="smaller denominators"):
@@ -116,14 +116,14 @@ def test_what_it_cannot_weigh_is_refused_before_anything_is_spent() -> None:
 
 
 def test_the_same_measurement_gives_the_same_release() -> None:
-    truth = small(np.random.default_rng(25), 40)
+    truth = small(rng_of(25), 40)
     noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded("again"))
     first, second = (Posterior().apply(noisy).estimate.values for _ in range(2))
     assert np.array_equal(first, second)
 
 
 def test_time_limits_and_refusals() -> None:
-    truth = small(np.random.default_rng(26))
+    truth = small(rng_of(26))
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("limits"))
     assert Posterior().apply(noisy, time_limit=1e-9).status is Status.TIMED_OUT
     counts = Geometric(View.COUNTS, 1, totals="root").measure(truth, Seeded("limits"))
@@ -135,7 +135,6 @@ def test_time_limits_and_refusals() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(1, pool="counties of the nation")
 def test_closer_than_the_papers_releases_at_every_level() -> None:
     """Equal total epsilon: below top-down matching at equal shares, and below bottom-up with all at the leaves."""
     truth = census_like("counties", 150, 20_000_000) if FULL else census_like("divisions", 150, 100_000)
@@ -154,7 +153,7 @@ LEAN = Posterior(intervals=False)
 
 @pytest.mark.parametrize("totals", ["regions", "root", "noisy"])
 @pytest.mark.parametrize("shares", [None, ("1/20", "0", "19/20")])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_without_intervals_the_release_is_the_same(
     totals: str, shares: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +173,7 @@ def test_without_intervals_the_release_is_the_same(
     assert np.array_equal(replace(Posterior(), integer=False).apply(noisy).estimate.values, real.estimate.values)
 
 
-@pytest.mark.drawn(1, pool="the memory of a release")
+@pytest.mark.slow
 def test_the_memory_of_a_release_is_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """With intervals and without; the estimate is at most three times what is used in the first steps."""
     monkeypatch.setattr("pgsr.estimators.posterior.learned.MOST_STEPS", 1)
@@ -196,6 +195,6 @@ def test_the_memory_of_a_release_is_what_is_asked_for(monkeypatch: pytest.Monkey
 
 
 def test_time_limit_without_intervals() -> None:
-    truth = small(np.random.default_rng(30))
+    truth = small(rng_of(30))
     noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("late"))
     assert LEAN.apply(noisy, time_limit=1e-9).status is Status.TIMED_OUT

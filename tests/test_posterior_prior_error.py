@@ -5,6 +5,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+from instances import rng_of
 from scipy.stats import nbinom
 from test_posterior_learned import EQUAL, _derivatives, _maps, _penalties, _somewhere, _starts
 
@@ -49,7 +50,7 @@ def test_errors_of_the_prior_have_the_inverse_information_as_covariance() -> Non
 def test_errors_of_means_are_those_of_matrices() -> None:
     """Cov(c) of a Markov chain as a dense matrix, and its differences."""
     model, point, _, seen = _somewhere(View.CUMULATIVE, EQUAL)
-    knots, rng = model.knots, np.random.default_rng(5)
+    knots, rng = model.knots, rng_of(5)
     hats = naive.hat_functions(knots.at, len(knots.left))
     for region in model.evidence:
         found = model.marginals(region, point, model.beginnings(point), seen, 1e-9)
@@ -75,7 +76,7 @@ def test_means_change_with_the_prior_as_brute_force_says() -> None:
         assert (up - down) / 2e-4 == pytest.approx(a[t] * covariance[:, t], rel=1e-4)
 
 
-@pytest.mark.drawn(1, pool="errors of priors")
+@pytest.mark.slow
 def test_signs_find_the_variances(monkeypatch) -> None:
     """As many more draws do, to within the standard error of the few."""
     noisy = Geometric(View.CUMULATIVE, 1, shares=(0, 0, 1), totals="regions").measure(_households(), Seeded("signs"))
@@ -93,7 +94,7 @@ def test_signs_find_the_variances(monkeypatch) -> None:
 def test_two_passes_carry_what_the_propagation_of_all_regions_carries(monkeypatch) -> None:
     """The errors of all regions at once, through the projection as a whole, squared and averaged."""
     monkeypatch.setattr(module, "CHILDREN_AT_ONCE", 2)
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     tree = Hierarchy.from_paths([("US", f"d{state % 3}", f"s{state:02}") for state in range(11)])
     leaves = rng.poisson(40 * 0.7 ** np.arange(14), (11, 14))
     truth = CountOfCounts(tree, tree.sum_up(leaves))
@@ -127,7 +128,7 @@ def _posterior_of_three(noisy: np.ndarray, mu: np.ndarray, shape: float) -> tupl
 
 def _households(sizes: int = 12) -> CountOfCounts:
     """Make 51 states in 9 divisions, of 300 to 9,000 households of 1, 2, ... members, none of them empty."""
-    rng = np.random.default_rng(8)
+    rng = rng_of(8)
     tree = Hierarchy.from_paths([("US", f"d{state % 9}", f"s{state:02}") for state in range(51)])
     law = np.array([0, 0.26, 0.33, 0.17, 0.14, 0.065, *0.035 * 0.5 ** np.arange(1, sizes - 4)])
     numbers = np.exp(rng.uniform(np.log(300), np.log(9_000), 51)).astype(int)
@@ -139,7 +140,7 @@ def _households(sizes: int = 12) -> CountOfCounts:
 @pytest.mark.parametrize(
     ("epsilon", "split"), [("1", "recommended"), ("1", "1/20"), ("1", "equal"), ("1/10", "recommended")]
 )
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_every_size_of_every_level_is_held(epsilon: str, split: str) -> None:
     """Sizes that do not occur among them: small posterior means of many leaves add up, and 0 lies in the interval.
 
@@ -178,7 +179,7 @@ def _reach_of(noisy: Measurement, view: View) -> Reach:
     return found.reach(view)
 
 
-@pytest.mark.drawn(1, pool="errors of priors")
+@pytest.mark.slow
 def test_blocks_of_sizes_change_nothing(monkeypatch) -> None:
     """Blocks of sizes, each of a size or a few."""
     noisy = Geometric(View.CUMULATIVE, "1/2").measure(_households(), Seeded("blocks"))

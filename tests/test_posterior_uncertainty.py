@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
@@ -33,7 +33,7 @@ def tree_of(rng: np.random.Generator) -> Hierarchy:
 
 def test_propagation_equals_dense_least_squares() -> None:
     """The projection as a dense matrix M: errors are M e, variances of independent errors (M * M) v."""
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for _ in range(50):
         tree = tree_of(rng)
         weights = rng.integers(0, 5, tree.n_regions)
@@ -48,7 +48,7 @@ def test_propagation_equals_dense_least_squares() -> None:
 
 def smooth(seed: int) -> CountOfCounts:
     """Make groups with a smooth distribution of sizes: 3,000 of them in eight leaves below two regions."""
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     tree = Hierarchy.from_paths([("r", f"a{i}", f"b{j}") for i in range(2) for j in range(4)])
     sizes = np.arange(80)
     leaves = [rng.poisson(4000 * np.exp(-sizes / scale) / scale / 8) for scale in rng.uniform(8, 25, 8)]
@@ -59,7 +59,6 @@ VIEWS = (View.CUMULATIVE, (Split(50), Split(40), Split(30)))
 """Measured of the groups of `smooth`; a threshold is about where 3 groups of a size are expected."""
 
 
-@pytest.mark.drawn(1, pool="intervals hold the truth")
 @pytest.mark.slow
 @pytest.mark.parametrize("shares", [None, ("1/10", "0", "9/10")])
 @pytest.mark.parametrize("view", VIEWS, ids=repr)
@@ -88,7 +87,7 @@ def test_intervals_cover_on_nested_replicates(
         assert 0.85 <= together.mean() <= 0.99, (key, together.mean())
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("view", VIEWS, ids=repr)
 def test_draws_scatter_as_the_variances_say(view: AnyView | tuple[AnyView, ...]) -> None:
@@ -171,7 +170,7 @@ def test_weights_of_unmeasured_regions_are_zero() -> None:
 def test_a_group_that_rounding_put_somewhere_is_not_taken_for_certain() -> None:
     """Leaves with a few groups of unknown large sizes: integers lie anywhere, intervals say that it may be none."""
     tree = Hierarchy.from_paths([("r", f"{leaf}") for leaf in range(30)])
-    sizes = np.random.default_rng(1).integers(20, 200, (30, 3))
+    sizes = rng_of(1).integers(20, 200, (30, 3))
     truth = CountOfCounts(tree, np.stack([np.bincount(row, minlength=201) for row in sizes]))
     inside, n = 0, 0
     for seed in range(3):

@@ -69,7 +69,6 @@ GOLDEN = [
 ]
 
 
-@pytest.mark.assure("R5")
 @pytest.mark.parametrize(("source", "identity", "digest"), GOLDEN)
 def test_golden_digests(source: Seeded, identity: StreamId, digest: str, counted: Callable[[int, str], None]) -> None:
     assert sha256(source.stream(identity).words(1024).astype("<u4").tobytes()).hexdigest() == digest
@@ -96,7 +95,6 @@ def identities() -> itertools.product:
     return itertools.product(names[:6], ["counts", "cumulative", "ranked"], [0, 1, 11], paths)
 
 
-@pytest.mark.assure("R5")
 def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]) -> None:
     """Every measurement, replicate and seed gives another key; counted over keys, not over a few of their bytes."""
     monkeypatch.setattr("pgsr.privacy.random.ByteStream", lambda key: key)
@@ -134,7 +132,6 @@ def test_seeded_repeats() -> None:
     assert np.array_equal(ours, again)
 
 
-@pytest.mark.assure("R5")
 def test_equal_regions_get_different_noise(counted: Callable[[int, str], None]) -> None:
     """Two siblings, an only child and its parent, and two levels with the same truth: no noise is used twice."""
     tree = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x")])

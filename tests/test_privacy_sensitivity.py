@@ -8,7 +8,7 @@ from typing import NamedTuple
 import naive
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
@@ -54,8 +54,7 @@ CASES = [
 ]
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.assure("R6")
+@pytest.mark.few(3)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_neighbour_of_small_worlds(case: Case, counted: Callable[[int, str], None]) -> None:
     """Every change between neighbours is at most the stated one, and its L1 and L2 norms are reached.
@@ -88,7 +87,7 @@ def test_moved_counts_of_two_sizes_are_bounded_and_not_reached() -> None:
     assert of(View.COUNTS, case).l2_squared == 24
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_sensitivity_too_small_by_one_is_found(case: Case) -> None:
     """Any one entry of a stated change less by one, or one cell more, is found in the same enumeration."""
@@ -102,7 +101,7 @@ def test_a_sensitivity_too_small_by_one_is_found(case: Case) -> None:
 
 def test_what_is_enumerated_for_m_groups_holds_for_larger_m() -> None:
     """Random worlds of many groups, for m = 7 and 20: nothing beyond the stated change."""
-    rng = np.random.default_rng(71)
+    rng = rng_of(71)
     for _ in range(scale(2_000, 50_000)):
         m, quantity, max_size = (int(rng.integers(1, top)) for top in (21, 6, 12))
         sizes = rng.integers(0, max_size + 1, int(rng.integers(1, 60)))
@@ -120,7 +119,7 @@ def test_m_rows_are_hidden_also_where_several_are_in_one_group() -> None:
 
     Ranked sizes change by no more in sum, which is what geometric noise is made for; one of them may change by m.
     """
-    rng, beyond = np.random.default_rng(72), 0
+    rng, beyond = rng_of(72), 0
     for _ in range(scale(2_000, 50_000)):
         m, quantity, max_size = (int(rng.integers(1, top)) for top in (9, 4, 12))
         sizes = rng.integers(0, max_size + 1, int(rng.integers(1, 20)))

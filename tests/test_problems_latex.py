@@ -4,6 +4,7 @@ import html
 
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr import Hierarchy, Problem, View, certify
 from pgsr.algorithms import TreeProjection
@@ -17,7 +18,7 @@ TABLE = np.array([[1, 9], [0, 5], [-1, 4]])
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_condition_of_a_variant_is_written_and_no_other(name):
-    problem = random_problem(name, np.random.default_rng(len(name)))
+    problem = random_problem(name, rng_of(len(name)))
     lines = problem.latex.splitlines()
     assert (lines[0], lines[-1]) == (r"\begin{aligned}", r"\end{aligned}")
     stated = " ".join(lines[2:-1])

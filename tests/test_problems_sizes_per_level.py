@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from condition_checks import best_integer, best_real
-from instances import scale
+from instances import rng_of, scale
 from level_points import SHAPES, allowed, points_of, problem_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
@@ -32,11 +32,11 @@ TOTALS = (None, "root", "regions")
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("totals", TOTALS)
 @pytest.mark.parametrize("name", TREES)
 def test_flow_potentials_prove_the_best_point_and_no_other(name, totals):
-    points, rng = points_of(name), np.random.default_rng(7)
+    points, rng = points_of(name), rng_of(7)
     proved = refuted = 0
     for seed in range(scale(3, 20)):
         problem = problem_of(name, View.COUNTS, totals, seed)
@@ -61,13 +61,13 @@ REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), Scipy())
 OWN = tuple(entry.method for entry in METHODS if isinstance(entry.method, GatedMethod))
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
 def test_a_program_has_exactly_the_points_that_add_up(name, totals, norm):
     """Its rows and bounds hold at an integer vector of small numbers if and only if the vector is one of the points."""
     every = points_of(name)
     for seed in range(scale(2, 10)):
-        problem, rng = problem_of(name, View.COUNTS, totals, seed, norm), np.random.default_rng(seed)
+        problem, rng = problem_of(name, View.COUNTS, totals, seed, norm), rng_of(seed)
         points, program = allowed(problem, every), program_of(problem)
         near = every[rng.integers(0, len(every), 300)] + (rng.random((300, problem.n_unknowns)) < 0.1)
         tried, known = np.concatenate([points[:60], near]), {point.tobytes() for point in points}
@@ -79,7 +79,7 @@ def test_a_program_has_exactly_the_points_that_add_up(name, totals, norm):
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
 def test_methods_find_the_best_of_all_points_or_say_no(name, totals, norm):
     for seed in range(scale(3, 8)):
@@ -97,7 +97,7 @@ def test_methods_find_the_best_of_all_points_or_say_no(name, totals, norm):
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
 def test_relaxations_are_proved_by_prices(name, totals, norm, monkeypatch):
     """Without the program's own bound to fall back on, and with the optimum of a plain model."""
@@ -115,10 +115,10 @@ def test_relaxations_are_proved_by_prices(name, totals, norm, monkeypatch):
             assert result.certificate.gap < 1e-6
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
 def test_wild_prices_give_a_bound(name, totals, norm):
-    rng, finite = np.random.default_rng(3), 0
+    rng, finite = rng_of(3), 0
     for seed in range(scale(4, 30)):
         problem = problem_of(name, View.COUNTS, totals, seed, norm)
         best, tree = best_integer(problem, allowed(problem, points_of(name))), problem.hierarchy
@@ -148,7 +148,7 @@ def test_regions_alone_are_solved_level_by_level(totals, norm):
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_native_models_state_the_same_rows(norm):
     """By name, and with the same optimum; values from elsewhere are judged, in the shapes that a message names."""

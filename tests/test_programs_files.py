@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 import naive
 import numpy as np
 import pytest
-from instances import random_tree, scale
+from instances import random_tree, rng_of, scale
 from made_tables import write_long
 from program_files import (
     NAMES,
@@ -50,11 +50,11 @@ def point_of(program, problem, rng):
     return np.concatenate([x, up, up - (x - y)[measured]])
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_named_program_is_the_problem(name):
     """Its objective at any point is the distance, its constant included, in exact integers."""
-    rng = np.random.default_rng(0)
+    rng = rng_of(0)
     for instance in range(scale(4, 40)):
         problem = problem_of(name, instance)
         program = named(problem)
@@ -68,11 +68,11 @@ def test_the_named_program_is_the_problem(name):
         assert len(set(program.variables.words())) == program.n
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_program_in_deviations_is_the_same(name, tmp_path):
     """Every row, bound and distance at x is that of z = x - origin in exact integers, in memory and in files."""
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for instance in range(scale(4, 40)):
         problem = problem_of(name, instance)
         program, shifted = named(problem), named(problem, shifted=True)
@@ -128,7 +128,7 @@ def test_rows_are_what_their_names_say():
     assert rows["total[US]"] == row(**{"x[US,2]": 1})
 
 
-@pytest.mark.drawn(21)
+@pytest.mark.few(21)
 @pytest.mark.parametrize("ending", [*TEXTS, ".qps", ".npz"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_is_read_back_as_it_was(name, ending, tmp_path):
@@ -145,7 +145,7 @@ def test_a_program_is_read_back_as_it_was(name, ending, tmp_path):
         assert again.rows.words() == program.rows.words()
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_problem_is_read_back_with_all_its_fields(name, tmp_path):
     for instance in range(scale(2, 20)):
@@ -266,7 +266,7 @@ def test_labels_of_several_lines_stay_comments(ending, tmp_path):
 
 
 def test_names_go_back_and_forth():
-    rng = np.random.default_rng(0)
+    rng = rng_of(0)
     alphabet = [*"aZ09_.,;[]()~/% -+*^<>=:\"'\\é漢", "%20"]
     for _ in range(scale(300, 3000)):
         name = "".join(rng.choice(alphabet, int(rng.integers(1, 12))))
@@ -434,7 +434,7 @@ def test_pieces_join_without_a_seam(tmp_path, monkeypatch):
 
 
 def test_random_trees_and_sizes(tmp_path):
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for _ in range(scale(10, 100)):
         tree = random_tree(rng)
         y = rng.integers(-9, 40, (tree.n_regions, int(rng.integers(1, 9))))

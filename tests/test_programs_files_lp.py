@@ -62,7 +62,7 @@ CASES = {
 }
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.few(12)
 @pytest.mark.parametrize("case", CASES)
 def test_a_strict_reader_and_highs_hold_the_very_program(case, tmp_path):
     """Every coefficient, side, bound, square and name, in the problem's unknowns and in deviations."""
@@ -78,7 +78,7 @@ def test_a_strict_reader_and_highs_hold_the_very_program(case, tmp_path):
         assert of_highs(solver.getModel()) == stated
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("instance", CONTINUOUS, ids=lambda one: one.name)
 def test_highs_finds_the_optimum_of_a_shifted_file(instance, tmp_path):
     """The optimum in deviations, with the constant that the file states, is that of the proof in exact fractions."""

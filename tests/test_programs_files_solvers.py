@@ -18,15 +18,11 @@ def known_optimum(name, relaxed):
     return optimum(problem.relaxed() if relaxed else problem)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("reader", "ending"),
-    [
-        pytest.param(reader, ending, marks=pytest.mark.drawn(1, pool=f"files that {reader} solves"))
-        for reader, (_, endings, _) in READERS.items()
-        for ending in endings
-    ],
+    [(reader, ending) for reader, (_, endings, _) in READERS.items() for ending in endings],
 )
 def test_solvers_find_the_same_optimum_in_a_file(reader, ending, tmp_path):
     solve, endings, can = READERS[reader]

@@ -46,7 +46,7 @@ def in_csv(folder: Path) -> ReleaseConfig:
     return ReleaseConfig.read(write_config(folder, name="out [1]*?", tables=tables))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_a_release_is_made_checked_copied_and_read(odd):
     made = release(in_csv(odd))
     assert left(odd) == 99
@@ -57,7 +57,7 @@ def test_a_release_is_made_checked_copied_and_read(odd):
     assert (read_release(copied).counts.counts == read_release(made).counts.counts).all()
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_a_release_is_finished(odd, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("pgsr.release.make.writing.check", lambda *_, **__: 1 / 0)
@@ -68,7 +68,7 @@ def test_a_release_is_finished(odd, monkeypatch):
     assert left(odd) == 99
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", [name for name in NAMES if "\\" not in name])
 def test_tables_are_read_beside_others_that_the_name_would_match(tmp_path, name):
     """The files of a folder, and not those of its neighbours, which its name would match as a pattern."""

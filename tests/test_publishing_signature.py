@@ -101,7 +101,7 @@ def test_a_rehearsal_is_not_signed(place):
 
 @pytest.mark.parametrize("mechanism", ["m_h", "posterior", "two_stage"])
 @pytest.mark.parametrize("moment", ["completed", "_write", "check"])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     """Whenever the release fails, the noisy values make the release later, without the tables and without a charge."""
 
@@ -125,7 +125,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch, moment, mechanism):
     assert not hidden.exists()
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("moment", ["check", "rename"])
 def test_a_kill_loses_nothing_that_was_paid_for(place, moment):
     """While the folder is checked, and when only its name is missing."""

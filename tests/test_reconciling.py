@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 import pgsr
 from pgsr import reconcile
@@ -54,7 +55,7 @@ def distance(frame: pd.DataFrame, x: np.ndarray, sizes):
 @pytest.mark.parametrize("fractions", [False, True])
 @pytest.mark.parametrize(("sizes", "most", "total"), [([7], 6, None), ([0, 1], 3, None), ([1, 5], 3, 4)])
 def test_equals_brute_force(fractions, sizes, most, total):
-    rng = np.random.default_rng(len(sizes) + 10 * fractions + 100 * (total or 0))
+    rng = rng_of(len(sizes) + 10 * fractions + 100 * (total or 0))
     for _ in range(4):
         frame = table_of(rng, sizes, fractions=fractions, repeated=True)
         done = reconcile(frame, LEVELS, "n", size="size", weights="w", totals=total)
@@ -70,7 +71,7 @@ def test_equals_brute_force(fractions, sizes, most, total):
 
 
 def test_missing_cells_are_unknowns():
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     for _ in range(8):
         frame = table_of(rng, [0, 1], fractions=False, missing=0.35)
         frame = pd.concat([frame, pd.DataFrame([("US", "GA", "a", 0, 2, 1)], columns=frame.columns)])  # never empty
@@ -108,7 +109,7 @@ def test_levels_and_parents_without_rows_are_unknowns():
 
 
 def test_ids_and_parents_give_the_same_as_levels():
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     frame = table_of(rng, [3], fractions=True).sort_values(LEVELS)
     frame["id"] = frame.county.fillna(frame.state).fillna("US")
     frame["up"] = np.where(frame.county.notna(), frame.state, np.where(frame.state.notna(), "US", None))
@@ -137,7 +138,7 @@ def test_real_numbers_are_the_projection():
     """Against SciPy's bounded least squares on the leaves."""
     from scipy.optimize import lsq_linear
 
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     frame = table_of(rng, [0], fractions=True)
     done = reconcile(frame, LEVELS, "n", weights="w", integer=False)
     sums = np.array(
@@ -233,7 +234,7 @@ def test_cumulative_counts_do_not_fall():
 def test_magnitudes_by_a_solver_equal_brute_force():
     """A fraction is two whole measurements of absolute values, too."""
     models = pytest.importorskip("pgsr.models")
-    rng = np.random.default_rng(21)
+    rng = rng_of(21)
     frame = table_of(rng, [0], fractions=True)
     done = reconcile(frame, LEVELS, "n", weights="w", norm=1, method=models.MathOpt("HIGHS"))
     best = np.inf

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr.errors import ArgumentError, TableError
 from pgsr.reconciling import Nearest
@@ -14,7 +15,7 @@ SUMS = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 1, 1], *np.eye(4, dtype=int)
 def test_real_forecasts_are_those_of_bounded_least_squares(method):
     from scipy.optimize import lsq_linear
 
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     forecasts = SUMS @ rng.poisson(2, (4, 3)) + rng.normal(0, 4, (7, 3))
     found = Nearest(method, integer=False).fit_predict(S=SUMS, y_hat=forecasts)["mean"]
     root = np.ones(7) if method == "ols" else SUMS.sum(axis=1) ** -0.5
@@ -24,7 +25,7 @@ def test_real_forecasts_are_those_of_bounded_least_squares(method):
 
 
 def test_whole_forecasts_add_up_and_are_proved():
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     nearest = Nearest()
     found = nearest.fit_predict(SUMS, rng.normal(3, 4, (7, 5)))["mean"]
     assert (SUMS @ found[3:] == found).all()
@@ -51,7 +52,7 @@ def test_within_hierarchicalforecast_beside_min_trace():
     core = pytest.importorskip("hierarchicalforecast.core", reason=reason)
     methods = pytest.importorskip("hierarchicalforecast.methods", reason=reason)
     names = ["all", "x", "y", "x/a", "x/b", "y/c", "y/d"]
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     rows = [(name, time) for name in names for time in range(3)]
     # Theirs puts 0 for negative forecasts first, so there are none here.
     forecasts = pd.DataFrame(rows, columns=["unique_id", "ds"]).assign(model=np.maximum(0, rng.normal(1, 3, 21)))

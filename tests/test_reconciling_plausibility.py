@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 from scipy.stats import kstest
 
 from pgsr import Hierarchy, reconcile
@@ -27,7 +28,7 @@ def asked(frame, law=None):
 
 
 def test_it_is_the_residual_sum_of_dense_least_squares():
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     sums = np.array([TREE.sum_up(np.eye(20)[:, [leaf]])[:, 0] for leaf in range(20)]).T
     v = rng.uniform(1, 9, TREE.n_regions)
     values = sums @ rng.integers(0, 50, 20) + rng.normal(0, np.sqrt(v))
@@ -42,11 +43,11 @@ def test_it_is_the_residual_sum_of_dense_least_squares():
     assert found.largest_z == pytest.approx(float(np.max(np.abs(off) / np.sqrt(free))))
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", LAWS)
 def test_p_values_are_uniform_under_the_stated_noise(law):
     """Exactly for Gaussian noise; for others both moments are right, and 5 % tails are within a few hundredths."""
-    rng, scale = np.random.default_rng(len(law)), 3.0
+    rng, scale = rng_of(len(law)), 3.0
     p = 1 - np.exp(-1 / scale)
     truth = TREE.sum_up(rng.integers(0, 50, (20, 1)))[:, 0]
     draws = {

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 from scipy.special import gammaln
 from scipy.stats import chisquare
 from waiting import MINUTES
@@ -64,12 +65,12 @@ def enumerated(frame, law, scale, most, known=None):
     return x, logs
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("missing", [(), (0,), (1, 4), (3, 4, 5), (6, 2)])
 @pytest.mark.parametrize("law", LAWS)
 def test_equals_enumeration(law, missing):
     """Marginals, medians, intervals and evidence; cells that nothing measured below one that is measured."""
-    rng = np.random.default_rng(len(missing) + 10 * len(law))
+    rng = rng_of(len(missing) + 10 * len(law))
     scale = 1.1 if law == "gaussian" else 0.7
     frame = small_table(rng, law, scale, missing)
     found = found_of(frame)
@@ -91,7 +92,7 @@ def test_equals_enumeration(law, missing):
 
 
 def test_evidence_and_its_slope_equal_enumeration():
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     frame = small_table(rng, "geometric", 0.7)
     values = table_posterior(found_of(frame), LAWS["geometric"], 0.9, SHAPE).sizes[0].values
     numbers = values.numbers(), values.log_likelihood()
@@ -112,7 +113,7 @@ def test_evidence_and_its_slope_equal_enumeration():
 
 
 def test_a_fixed_cell_is_known():
-    rng = np.random.default_rng(8)
+    rng = rng_of(8)
     frame = small_table(rng, "laplace", 0.7)
     frame["sure"] = frame.index == 0
     frame.loc[0, "n"] = 11
@@ -125,7 +126,7 @@ def test_a_fixed_cell_is_known():
 
 def test_draws_have_the_law_of_whole_tables():
     """The likeliest 40 tables each, and all others together, are drawn as often as enumeration says."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     frame = small_table(rng, "geometric", 0.7)
     draws = table_posterior(found_of(frame), LAWS["geometric"], 0.9, SHAPE).draws(20_000, 3)[:, :, 0]
     tables, logs = enumerated(frame, "geometric", 0.7, 25)
@@ -170,7 +171,7 @@ def of_sizes(frame, fixed=None):
 
 def ranks(law, stated=None) -> np.ndarray:
     """The p-value, cell by cell, that the truth has any rank among 9 draws as often as any other, in 300 tables."""
-    rng = np.random.default_rng(len(law))
+    rng = rng_of(len(law))
     roots = rng.integers(40, 200, 300)
     r = (1.4, 0.7)
     frame = worlds(rng, law, 3.0, roots, r, stated)
@@ -184,7 +185,7 @@ def ranks(law, stated=None) -> np.ndarray:
     return np.array([chisquare(np.bincount(row, minlength=10)).pvalue for row in place[1:]])
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", LAWS)
 def test_ranks_of_the_truth_are_uniform(law):
     """Simulation-based calibration, with the root known; a scale that is stated wrongly is seen."""
@@ -195,7 +196,7 @@ def test_ranks_of_the_truth_are_uniform(law):
 
 def test_intervals_of_a_learned_prior_hold_the_truth_as_often_as_they_say():
     """At 90 % between 88 and 93 % on both levels below the root; shares of few roots vary more."""
-    rng = np.random.default_rng(17)
+    rng = rng_of(17)
     roots = rng.integers(500, 3000, 120)
     frame = worlds(rng, "geometric", 5.0, roots, (1.0, 0.8))
     posterior = table_posterior(of_sizes(frame), LAWS["geometric"], 0.9, None)
@@ -209,7 +210,7 @@ def test_intervals_of_a_learned_prior_hold_the_truth_as_often_as_they_say():
 
 
 def test_the_same_seed_draws_the_same_and_tables_add_up():
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     frame = worlds(rng, "laplace", 3.0, [150, 90], (1.0, 0.8)).drop(columns=["v", "truth"])
     one, other = (reconcile(frame, LEVELS, "n", size="size", noise="laplace", scale=3.0, seed=4) for _ in range(2))
     assert (one.draws == other.draws).all()
@@ -264,7 +265,7 @@ def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):
     pytest.importorskip("rich", reason="progress is drawn by rich")
     monkeypatch.setattr("pgsr.reconciling.posterior.SHOWN", 2 * TREE.n_regions)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
     assert not capsys.readouterr().err
     posterior = table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9, 5], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
@@ -274,7 +275,7 @@ def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):
 
 
 def test_medians_are_nearer_to_the_truth_and_proved():
-    rng = np.random.default_rng(6)
+    rng = rng_of(6)
     frame = worlds(rng, "geometric", 8.0, rng.integers(30, 150, 20), (1.0, 0.5))
     errors = {}
     for estimate in ("nearest", "median"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr import reconcile
 from pgsr.errors import ArgumentError, PgsrError, ProblemError
@@ -31,7 +32,7 @@ def least(frame, base, restricted) -> float:
 @pytest.mark.parametrize("base", [3, 5])
 @pytest.mark.parametrize("noise", [0, 1])
 def test_equals_all_multiples(base, restricted, noise):
-    rng, solved = np.random.default_rng([base, restricted, noise]), 0
+    rng, solved = rng_of(base, restricted, noise), 0
     for _ in range(6):
         frame = table_of(rng, noise)
         best = least(frame, base, restricted)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import Hierarchy, reconcile
 from pgsr.reconciling.variances import estimates_and_variances
@@ -22,7 +22,7 @@ def dense(y: np.ndarray, precision: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 @pytest.mark.parametrize("without", [(), (0,), (0, 2), (3,), (0, 4)])
 def test_equal_dense_least_squares(without):
     """Regions without a value among them: the nation, a state, a leaf whose sibling and state have one."""
-    rng = np.random.default_rng(7)
+    rng = rng_of(7)
     y, precision = rng.normal(10, 4, (7, 2)), rng.uniform(0.1, 3, (7, 2))
     precision[list(without)] = 0
     estimate, variance = estimates_and_variances(TREE, y, precision)
@@ -42,7 +42,7 @@ def test_two_unknown_siblings_have_no_variance():
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """Tables of Gaussian noise, 7 cells each: at the level of 0.8 within three and a half standard errors."""
     n_tables = scale(150, 400)
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     truth = TREE.sum_up(np.array([[40], [3], [15], [0]]))[:, 0]
     frame = pd.DataFrame([(*path, None, None)[:3] for path in TREE.paths], columns=["nation", "state", "county"])
     frame["variance"] = [4.0, 9, 2, 5, 5, 1, 3]

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr import Hierarchy, Problem, View, reconcile
 from pgsr.algorithms import MeanConsistency
@@ -133,11 +134,11 @@ def draw(rng, spread: float, scale: float, whole: bool):
     return (values.round() if whole else values).tolist(), weights.tolist()
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("spread", [0, 3, 6, 9, 14])
 @pytest.mark.parametrize("scale", [1e-10, 1.0, 1e3, 1e9])
 def test_random_reals_equal_exact_fractions(spread, scale):
-    rng = np.random.default_rng([spread, int(np.log10(scale)) + 20])
+    rng = rng_of(spread, int(np.log10(scale)) + 20)
     for _ in range(6):
         values, weights = draw(rng, spread, scale, whole=False)
         for nonnegative in (True, False):
@@ -148,11 +149,11 @@ def test_random_reals_equal_exact_fractions(spread, scale):
             assert done.levels[0].sums_off_after == done.levels[1].sums_off_after == 0
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("spread", [0, 3, 6, 9, 14])
 @pytest.mark.parametrize(("scale", "whole"), [(1.0, True), (1.0, False), (1e3, True), (1e9, True), (1e6, False)])
 def test_random_whole_numbers_equal_exact_fractions_or_are_refused(spread, scale, whole):
-    rng = np.random.default_rng([spread, int(scale), whole])
+    rng = rng_of(spread, int(scale), whole)
     solved = 0
     for _ in range(12):
         values, weights = draw(rng, spread, scale, whole)
@@ -180,7 +181,7 @@ def test_heavy_rows_that_contradict_each_other(ratio):
 
 @pytest.mark.parametrize("factor", [1e-10, 1e-3, 7.0, 1e9])
 def test_a_factor_of_all_weights_changes_nothing(factor):
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     for integer in (True, False):
         values, weights = draw(rng, 4, 1.0, whole=False)
         one = deep(values, weights, integer=integer)
@@ -240,13 +241,13 @@ def _any_sign(problem: Problem) -> Problem:
     return replace(problem, nonnegative=False)
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("solver", ["CLARABEL", "OSQP"])
 @pytest.mark.parametrize("scale", [1e-10, 1.0, 1e9])
 def test_chains_by_a_solver_are_not_refused_for_their_scale(solver, scale):
     """A <= B <= C ...: isotonic regression, whose blocks are means."""
     for seed in range(10):
-        rng = np.random.default_rng(seed)
+        rng = rng_of(seed)
         y = (rng.uniform(0, 10, 5) + np.arange(5)) * scale
         names = list("ABCDE")
         order = [cells((a,)) <= cells((b,)) for a, b in itertools.pairwise(names)]
@@ -260,7 +261,7 @@ def test_chains_by_a_solver_are_not_refused_for_their_scale(solver, scale):
 def test_a_plain_problem_in_order_is_not_refused_for_its_scale(size, norm):
     """Inequalities alone: there is no right-hand side of an equality to be relative to."""
     tree = Hierarchy.from_paths([("A",)])
-    rng = np.random.default_rng(size)
+    rng = rng_of(size)
     for _ in range(5):
         y = rng.integers(0, 10, (1, 6)) * size
         problem = Problem.of(y, tree, View.CUMULATIVE, label="chain", norm=norm, integer=False)

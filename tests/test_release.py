@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_every_mechanism_end_to_end(place, mechanism):
     asked = config(place, mechanism, epsilon='"1/3"')
@@ -55,7 +55,7 @@ def test_every_mechanism_end_to_end(place, mechanism):
 @pytest.mark.parametrize("mechanism", ["posterior", "two_stage"])
 @pytest.mark.parametrize("shares", ['["0", "1/4", "3/4"]', '["0", "0", "1"]', '["1/1000", "1/1000", "499/500"]'])
 @pytest.mark.parametrize("totals", ["root", "regions"])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, totals):
     asked = config(place, mechanism, shares=shares, totals=f'"{totals}"')
     folder = release(asked)
@@ -68,7 +68,7 @@ def test_joint_mechanisms_with_any_shares_and_totals(place, mechanism, shares, t
     assert sum(not line.endswith(",") for line in published) == (1 if totals == "root" else 7)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_private_groups_pay_for_their_totals(place, mechanism):
     tables = TABLES.replace('"groups.parquet"', '"groups.parquet"\nprivate = true')
@@ -79,7 +79,7 @@ def test_private_groups_pay_for_their_totals(place, mechanism):
     assert "empty group" in manifest["neighbours"]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mechanism", Kind)
 def test_branches_of_different_depth(tmp_path, mechanism):
     write_tables(tmp_path, leaves=RAGGED)
@@ -121,7 +121,7 @@ def test_secure_releases_differ_and_seeded_rehearsals_do_not(place):
     assert rehearsal == contents(release(config(place), rehearse=True))
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("mechanism", "max_size"), [("m_h", "3"), ("posterior", "3"), ("m_h", BY_LEVEL)])
 def test_a_rehearsal_charges_nothing_and_says_what_it_is(place, mechanism, max_size):
     folder = release(config(place, mechanism, max_size=max_size, ledger='"absent.jsonl"'), rehearse=True)
@@ -145,7 +145,7 @@ FOLLOWING = [
 ]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "keys"), FOLLOWING)
 def test_files_follow_from_noisy_values(mechanism, keys):

@@ -66,7 +66,7 @@ def made(request, tmp_path_factory) -> tuple[str, ReleaseConfig]:
     return request.param, config
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_a_release_states_and_keeps_its_budget(made) -> None:
     case, config = made
     terms, total = config.terms, CASES[case][2]
@@ -90,7 +90,7 @@ def test_a_release_states_and_keeps_its_budget(made) -> None:
     assert total.spelled in (config.output / "README.txt").read_text().replace("\n", " ")
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_what_is_said_before_anything_is_spent(made) -> None:
     _, config = made
     shown = ReleaseConfig.read(config.output.parent / "release.toml", {"output": str(config.output.parent / "other")})
@@ -133,7 +133,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     """All files are written anew under other terms; the noise that is there gives them away."""
@@ -166,7 +166,7 @@ def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
     ],
     ids=str,
 )
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) -> None:
     config = configured(tmp_path, "rho")
     publish(config)
@@ -182,7 +182,7 @@ def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) ->
     assert not check(target.folder).passed
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["rho", "delta", "households"])
 def test_a_rehearsal_passed_off_for_a_release_is_found(tmp_path, case) -> None:
     """Its Gaussian noise can be drawn again by anybody."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from instances import FULL
+from instances import FULL, rng_of
 from made_tables import config, left, release, write_tables
 from planned import planned
 from test_release import BY_LEVEL as SIZES
@@ -68,7 +68,7 @@ def test_a_release_is_made_checked_and_charged_once(tmp_path: Path) -> None:
     assert fields["certificate"]["objective"] == fields["certificate"]["bound"]
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_other_mechanisms_release_cumulative_counts(other: tuple[str, Path]) -> None:
     """Cumulative counts change by one; M_c^dp proves its second step, and nobody the distance to the noisy values."""
     kind, folder = other
@@ -89,7 +89,7 @@ def test_other_mechanisms_release_cumulative_counts(other: tuple[str, Path]) -> 
         assert (certificate["objective"], certificate["bound"]) == (None, None)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_their_tables_say_what_the_readme_says(other: tuple[str, Path]) -> None:
     """Noisy cumulative counts end at their level's last class, near the number of groups; distances are of them."""
     kind, folder = other
@@ -170,7 +170,6 @@ def test_names_of_sizes_are_those_of_the_columns_of_levels(tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_blocks", "sizes"), PEAKS, ids=str)
-@pytest.mark.drawn(1, pool="the memory of a release")
 def test_the_estimate_is_near_the_true_peak(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> None:
     """The estimate is within 25 % of the peak, in a process of its own."""
     outcome = run_isolated(partial(made_counts, kind, n_blocks, sizes))
@@ -184,7 +183,7 @@ def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, 
     """Release made counts; their regions, cells, and cells that are not 0."""
     n_states = max(2, n_blocks // 100)
     tree = Hierarchy.from_paths([("US", f"s{i % n_states}", f"b{i}") for i in range(n_blocks)])
-    totals = np.random.default_rng(0).poisson(60, n_blocks).tolist()
+    totals = rng_of(0).poisson(60, n_blocks).tolist()
     truth = stand_in_of(tree, totals, geometric_law(2.6, sizes[0]), max_sizes=sizes)
     filled = sum(int(np.count_nonzero(table)) for table in truth.tables)
     filled = truth.sizes.n_cells if truth.sizes.n_cells <= MOST_ROWS else filled  # rows of zeros stand in small tables
@@ -206,7 +205,7 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
         require_arithmetic(planned(terms, 2), many)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["m_h", "kuo"])
 def test_gaussian_noise_of_hidden_groups(tmp_path: Path, kind: str) -> None:
     """Another currency and unit: every level states its law, and the check composes them to the budget."""
@@ -238,7 +237,7 @@ def test_the_least_epsilon_for_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["m_h", *OTHERS])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     write_tables(tmp_path)
     monkeypatch.chdir(tmp_path)

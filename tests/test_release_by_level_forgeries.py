@@ -162,7 +162,7 @@ def copied(of_kind: Callable[[str], Made], tmp_path: Path) -> Callable[[str], Ta
 
 
 @pytest.mark.parametrize("name", SINGLE)
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 def test_one_change_is_found(copied: Callable[[str], Target], name: str) -> None:
     target = copied("m_h")
     SINGLE[name](target)
@@ -176,7 +176,7 @@ def test_one_change_is_found(copied: Callable[[str], Target], name: str) -> None
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CONSISTENT)
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 def test_a_consistent_forgery_is_found(
     of_kind: Callable[[str], Made], copied: Callable[[str], Target], name: str, kind: str
 ) -> None:

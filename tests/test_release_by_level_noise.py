@@ -76,7 +76,7 @@ def test_residuals_are_those_found_by_hand(terms: Terms) -> None:
             assert sorted(values.tolist()) == sorted(wanted[kind])
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @every_case
 def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
     """Of 300 noises: the mean square over the stated variance, within five standard errors."""
@@ -91,7 +91,7 @@ def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
         assert abs(ratio.mean() - 1) <= 5 * ratio.std() / np.sqrt(len(ratio)), kind
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 @every_case
 def test_wrong_scales_are_found_and_right_ones_are_not(terms: Terms) -> None:
     laws = tuple(level.law for level in planned(terms, 3).levels)

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from made_tables import release, write_config, write_tables
 from planned import planned
 
@@ -225,7 +225,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 
 def test_every_change_is_found(made, tmp_path):
     """Rounds of all tamperers, each in another order; digests stay as they were in one, and are fixed in the next."""
-    rng = np.random.default_rng(20260)
+    rng = rng_of(20260)
     kinds = cycle(Kind)
     found: Counter = Counter()
     fixed: Counter = Counter()
@@ -247,7 +247,7 @@ def test_every_change_is_found(made, tmp_path):
     assert {name for name, times in fixed.items() if not times} <= {file_removed.__name__}, "digests were never fixed"
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("tamper", "names"),
     [
@@ -260,7 +260,7 @@ def test_every_change_is_found(made, tmp_path):
 def test_the_right_check_finds_it(made, tmp_path, tamper, names):
     folder = tmp_path / "copy"
     shutil.copytree(made[Kind.KUO], folder)
-    tamper(folder, np.random.default_rng(3))
+    tamper(folder, rng_of(3))
     assert fix_digests(folder)
     failed = {finding.name for finding in check(folder).findings if finding.outcome is Outcome.FAILED}
     assert names <= failed
@@ -289,14 +289,14 @@ def test_consistent_counts_that_the_method_did_not_give(made, tmp_path):
         shutil.rmtree(folder)
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("totals", ["usual", "noisy"])
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("mean", [1, 3_000], ids=["few", "many"])
 def test_noise_of_rehearsals_is_told_from_other_noise(kind, totals, mean):
     """The counts are large, so they do not become negative without any noise: that alone says nothing."""
     tree = Hierarchy.from_paths([("US", f"s{i}", f"s{i}c{j}") for i in range(6) for j in range(3)])
-    truth = CountOfCounts(tree, np.random.default_rng(5).poisson(mean, (18, 10)), "d")
+    truth = CountOfCounts(tree, rng_of(5).poisson(mean, (18, 10)), "d")
     terms = Terms("d", 9, Fraction(1), kind, totals=kind.totals[totals == "noisy"])
     plan = planned(terms, 3)
     noise = plan.mechanism.noise

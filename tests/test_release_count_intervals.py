@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from instances import rng_of
 from made_tables import TABLES, config, write_config, write_tables
 from planned import planned
 
@@ -225,7 +226,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_end_is_found(copy, name):
     """By this check alone, and with a sentence that counts the cells."""
@@ -259,7 +260,7 @@ def test_a_row_of_zeros_added_or_an_interval_dropped_is_found(copy):
     assert "intervals" in failed(copy)
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("field", "value"),
     [("level", "1/2"), ("level", "2"), ("more", "1"), ("rule", "2")],
@@ -296,7 +297,7 @@ def test_another_level_everywhere_is_found_by_the_ends(copy):
 
 
 TREE = Hierarchy.from_paths([("US", f"s{i}") for i in range(12)])
-TRUTH = CountOfCounts(TREE, np.random.default_rng(3).poisson(40 * 0.8 ** np.arange(40), (12, 40)), "d")
+TRUTH = CountOfCounts(TREE, rng_of(3).poisson(40 * 0.8 ** np.arange(40), (12, 40)), "d")
 
 
 def posterior() -> tuple[Terms, Measurement, CountIntervals]:
@@ -310,7 +311,7 @@ def test_errors_of_floating_point_are_allowed_and_no_others():
     """Standard deviations off by less than the allowed error give allowed ends; an end moved by 1 is none elsewhere."""
     terms, measurement, found = posterior()
     result, everywhere = planned(terms, measurement).mechanism.post_process(measurement), np.arange(TREE.n_regions * 40)
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     for error in (1e-12, 1e-9, 0.9 * SD_ERROR):
         reach = result.uncertainty.counts
         sd = reach.sd.astype(float)

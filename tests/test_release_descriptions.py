@@ -4,10 +4,10 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from instances import rng_of
 from made_tables import TABLES, write_config, write_tables
 
 from pgsr.privacy.accounting import PureEpsilon
@@ -31,7 +31,7 @@ def folder(request, tmp_path_factory) -> Path:
     return publish(ReleaseConfig.read(write_config(place, request.param, **keys))).folder
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_sums_over_leaves_count_every_group_once(folder):
     counts = pd.read_parquet(folder / "counts.parquet")
     assert counts[counts.is_leaf].n_groups.sum() == 60
@@ -45,7 +45,7 @@ def test_sums_over_leaves_count_every_group_once(folder):
     assert not set(counts.columns) & set(dir(pd.DataFrame)), "columns must not collide with pandas"
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_both_files_hold_the_same_rows(folder):
     counts = pd.read_parquet(folder / "counts.parquet")
     again = pd.read_csv(folder / "counts.csv", dtype=dict.fromkeys(("region_id", "county"), "string"))
@@ -155,7 +155,7 @@ def test_wrong_names_of_levels_cost_nothing(tmp_path, names, word):
 
 
 def test_sizes_are_put_together_where_there_are_many():
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     for largest in (1, 5, 59, 60, 61, 1_000, 100_000):
         counts = rng.integers(0, 9, largest + 1)
         labels, values = size_bins(counts)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from drawn_configurations import drawn_configuration
-from instances import FULL
+from instances import FULL, rng_of
 
 from pgsr import PgsrError, View
 from pgsr.privacy.accounting import PureEpsilon
@@ -38,7 +38,7 @@ def test_nothing_fails_after_the_charge(tmp_path, first):
 
 def town(folder: Path, groups: int = 40, seed: int = 0, **about: object) -> ReleaseConfig:
     """A town with two districts; every seed has other noise in a rehearsal."""
-    rng = np.random.default_rng(1)
+    rng = rng_of(1)
     homes = pd.DataFrame({"group": np.arange(groups), "region": pd.array(["N", "S"] * (groups // 2), "string")})
     people = pd.DataFrame({"group": rng.integers(0, max(groups, 1), 3 * groups)})
     ledger = folder / "ledger.jsonl"
@@ -54,7 +54,7 @@ def town(folder: Path, groups: int = 40, seed: int = 0, **about: object) -> Rele
     )
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [Kind.POSTERIOR, Kind.KUO], ids=str)
 def test_the_noisy_root_may_choose_all_columns(tmp_path, kind):
     """The measurement that is read back has the form of the one that was made: a vector and a view per region."""
@@ -92,7 +92,7 @@ def test_sums_of_no_draws_are_no_evidence(tmp_path):
         made.folder.rename(tmp_path / str(kind))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [Kind.M_H, Kind.M_C_DP, Kind.KUO], ids=str)
 @pytest.mark.parametrize("sizes", [(3, 2, 1), (2, 2, 2)])
 def test_branches_of_different_depth_have_no_sizes_per_level(tmp_path, kind, sizes):

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from forging import LEAVES, Forgery, Target, reordered, rows, unsigned, write_counts
+from instances import rng_of
 from made_measurements import cells_of
 from made_tables import write_config, write_tables
 from parquet_footers import hide_between, hide_in_column
@@ -230,7 +231,7 @@ def invented(target: Target) -> None:
     """Noisy values of the stated law around a truth that is nobody's."""
     terms, _, _, _ = target.known()
     truth = target.config.count()
-    leaves = np.random.default_rng(1).permuted(truth.counts[truth.hierarchy.leaves], axis=1)
+    leaves = rng_of(1).permuted(truth.counts[truth.hierarchy.leaves], axis=1)
     noise = planned(terms, 3).mechanism.noise.measure(
         type(truth)(truth.hierarchy, leaves, truth.name), Seeded("invented")
     )
@@ -388,7 +389,7 @@ def test_there_are_enough_kinds():
 
 
 @pytest.mark.parametrize("name", ALONE)
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 def test_one_change_is_found(made, target, name):
     """The change is found without the key already, whether digests are written anew or not."""
     _, _, public = made
@@ -404,7 +405,7 @@ def test_one_change_is_found(made, target, name):
 
 
 @pytest.mark.parametrize("name", CONSISTENT)
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_a_consistent_forgery_is_found_with_the_key(made, target, name):
     """The publisher's signature is left in place, removed, or replaced by another one."""
     _, _, public = made

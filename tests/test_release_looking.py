@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import (
@@ -43,7 +43,7 @@ def config(tmp_path_factory) -> ReleaseConfig:
     folder = tmp_path_factory.mktemp("<u>place") / "<u>"
     folder.mkdir()
     homes = pd.DataFrame({"group": range(40), "nation": "US", LEVEL: ["GA", "MI"] * 20})
-    people = pd.DataFrame({"group": np.random.default_rng(1).integers(0, 40, 90)})
+    people = pd.DataFrame({"group": rng_of(1).integers(0, 40, 90)})
     return ReleaseConfig(
         terms=Terms(HOSTILE, max_size=3, epsilon="1/2", kind="m_h"),  # pyright: ignore[reportArgumentType]
         entities=Entities(people, entity=None),

@@ -41,7 +41,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["measure", "_write", "_publish"])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
     target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.writing.{moment}"
@@ -102,7 +102,7 @@ PAID_FOR = [
 ]
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("step", ["_write", "check", "_publish"])
 @pytest.mark.parametrize(("mechanism", "keys"), PAID_FOR)
 def test_noisy_values_that_were_paid_for_are_finished(place, monkeypatch, mechanism, keys, step):
@@ -129,7 +129,7 @@ def orphan(place):
         file.write("US/XX/XX1,US/XX\n")
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("keys", "error", "word"),
     [

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from exact_law import loss, truth_steps
+from instances import rng_of
 from neighbours import CHAIN, PAIR, joined, tables, truth_of, with_empty_group
 from planned import planned
 from typer.testing import CliRunner
@@ -35,7 +36,7 @@ LEAST = 2
 
 def people(seed: int = 1) -> pd.DataFrame:
     """Members of the groups, some of which have fewer than `LEAST`: no message may depend on that."""
-    sizes = np.random.default_rng(seed).integers(0, 9, len(GROUPS))
+    sizes = rng_of(seed).integers(0, 9, len(GROUPS))
     return pd.DataFrame({"group": np.repeat(np.arange(len(GROUPS)), sizes)})
 
 
@@ -66,7 +67,7 @@ def named(case: dict) -> str:
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_smaller_sizes_are_zero_and_nothing_is_spent_on_them(tmp_path, case):
     made = publish(config(tmp_path, **case), rehearse=True)
     assert made.report.passed, made.report
@@ -87,7 +88,7 @@ def test_smaller_sizes_are_zero_and_nothing_is_spent_on_them(tmp_path, case):
     assert json.loads((made.folder / artefact.MANIFEST).read_text())["min_size"] == LEAST
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", [{"kind": "m_h"}, {"kind": "kuo"}, {"kind": "m_h", "max_size": (12, 4)}], ids=named)
 def test_the_values_are_those_of_groups_without_their_first_members(tmp_path, case):
     """A release of what groups have beyond the least size, with a smaller K, has the same noise and the same answer."""
@@ -111,7 +112,7 @@ def test_the_values_are_those_of_groups_without_their_first_members(tmp_path, ca
 @pytest.mark.parametrize("view", ["counts", "cumulative", "from above", "ranked"])
 @pytest.mark.parametrize("quantity", [1, 2])
 @pytest.mark.parametrize("tree", [PAIR, CHAIN], ids=["pair", "chain"])
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 def test_every_neighbour(view, quantity, tree):
     """No pair of neighbours, whether it obeys the public fact or not, loses more than epsilon, and some lose it all."""
     kinds = {
@@ -218,7 +219,7 @@ def test_outline_and_plan_know_it(tmp_path):
     assert (forecast(asked, mean_size=4.0, replicates=2).errors.mean > 0).all()
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_intervals_of_a_folder_name_sizes(tmp_path):
     made = publish(config(tmp_path, kind="kuo"))
     for kind in ("bootstrap", "band"):

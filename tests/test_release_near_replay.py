@@ -92,7 +92,7 @@ def joint(request, tmp_path_factory) -> tuple[Path, ReleaseConfig, Path]:
     return publish(config).folder, config, public
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROUNDINGS)
 def test_more_than_a_few_roundings_are_found(joint, tmp_path, name):
     """The replay alone finds them without the key; with it every change of a published file is found anyway."""
@@ -111,7 +111,7 @@ def test_more_than_a_few_roundings_are_found(joint, tmp_path, name):
         assert "up to rounding: 2 of 25,025 cumulative counts differ, by up to 1; up to 2 may" in replay
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_an_unchanged_replay_is_equal(joint):
     """The same machine gives the same counts, every one: the tolerance is for others."""
     [replay] = [finding.sentence for finding in check(joint[0]).findings if finding.name == "replay"]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data.views import cumulative
@@ -28,7 +28,7 @@ from pgsr.release.checks.noise_residuals import measured_below
 from pgsr.release.checks.residuals import ResidualFamily
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
-TRUTH = CountOfCounts(TREE, np.random.default_rng(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
+TRUTH = CountOfCounts(TREE, rng_of(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")
 RAGGED = Hierarchy.from_paths(
     [*(("US", f"s{i}", f"c{j}") for i in range(8) for j in range(3)), ("US", "DC")], pad_ragged=True
 )
@@ -81,7 +81,7 @@ GEOMETRIC = [
 ]
 
 
-@pytest.mark.drawn(6)
+@pytest.mark.few(6)
 @pytest.mark.parametrize("parts", GEOMETRIC, ids=str)
 @pytest.mark.parametrize("shapes", [(GeometricShape,), (GaussianShape,), (GaussianShape, GeometricShape)], ids=len)
 def test_the_law_of_a_sum_equals_convolution(shapes, parts):
@@ -121,7 +121,7 @@ def test_what_lies_below_a_region():
     assert len(measured_below(RAGGED, measured)[0]) == RAGGED.leaves.stop - RAGGED.leaves.start
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
 def test_false_alarms_are_as_rare_as_stated(view, totals):
@@ -140,7 +140,7 @@ def test_false_alarms_are_as_rare_as_stated(view, totals):
 @pytest.mark.parametrize("true", ["1/10", "1", "10", "1000000"])
 @pytest.mark.parametrize("totals", ["root", "regions", "noisy"])
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE], ids=str)
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 def test_a_false_epsilon_is_found(view, totals, true, claimed):
     """Also noise that is none at all (epsilon a million)."""
     noisy = Geometric(view, true, totals=totals).measure(TRUTH, Seeded("k"))
@@ -151,7 +151,7 @@ def test_a_false_epsilon_is_found(view, totals, true, claimed):
     assert (verdict.least or 0) > 0.6
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", range(3))
 def test_one_level_s_false_share_is_found(wrong):
     noisy = Geometric(View.COUNTS, 3).measure(TRUTH, Seeded("k"))
@@ -161,7 +161,7 @@ def test_one_level_s_false_share_is_found(wrong):
     assert judge(noisy, stated(*scales)).refuted
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 def test_the_stated_power_is_had():
     """Epsilons just beyond those that would be found are found, nearly always."""
     right = judge(Geometric(View.CUMULATIVE, 3).measure(TRUTH, Seeded("k")), stated(1, 1, 1))
@@ -185,7 +185,7 @@ def test_one_value_far_off_is_enough():
     assert judge(noise.measure(TRUTH, Seeded("k")), stated(0, 0, 1)).n_values == 0
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("leaves", "epsilon"), [(300, 20), (1_000, 30), (300, 6)])
 def test_the_stated_power_is_had_where_the_noise_is_small(leaves, epsilon):
     """Scales below 1, where nearly all noise is 0 and a stretched law would be wrong."""
@@ -220,7 +220,7 @@ def test_too_little_is_known_twice():
     assert judge(Geometric(View.COUNTS, 1).measure(truth, Seeded("k")), stated(4, 4)).most is None
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma_squared", ["1/4", "5/2", "400"])
 def test_gaussian_noise_is_told_from_another_sigma(sigma_squared):
     """Also from wider double geometric noise and from none at all; its own law is not refuted."""

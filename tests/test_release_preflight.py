@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from instances import FULL
+from instances import FULL, rng_of
 from made_tables import make_ledger, release, write_config, write_tables
 from planned import planned
 
@@ -35,7 +35,7 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
     n_states, n_counties, n_sizes, n_occur = shape
     paths = [("US", f"{s:02}", f"{s:02}{c:04}") for s in range(n_states) for c in range(n_counties)]
     tree, counts = Hierarchy.from_paths(paths), np.zeros((len(paths), n_sizes), np.int64)
-    counts[:, :n_occur] = np.random.default_rng(0).poisson(300, (len(paths), n_occur))
+    counts[:, :n_occur] = rng_of(0).poisson(300, (len(paths), n_occur))
     truth, filled = CountOfCounts(tree, counts, "made"), (len(paths) + n_states + 1) * n_occur
     del counts
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
@@ -46,9 +46,8 @@ def made_release(shape: tuple[int, int, int, int], kind: Kind) -> tuple[int, int
     return tree.n_regions, filled
 
 
-@pytest.mark.assure("R17")
 @pytest.mark.parametrize(("shape", "kind"), CASES if FULL else CASES[:3], ids=str)
-@pytest.mark.drawn(1, pool="the memory of a release")
+@pytest.mark.slow
 def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
     """The estimate is within 25 % of the peak."""
     outcome = run_isolated(partial(made_release, shape, kind))
@@ -63,7 +62,7 @@ def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
 
 
 @pytest.mark.parametrize("kind", Kind)
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 def test_no_release_has_more_rows_than_its_public_numbers_allow(tmp_path, monkeypatch, kind):
     """Rows of zeros are left out, but for size 0 of each of 7 regions and the largest size of the first one."""
     monkeypatch.setattr("pgsr.release.stated.plan.MOST_ROWS", 0)
@@ -88,7 +87,7 @@ def test_an_oversized_request_is_refused_at_once(tmp_path):
     assert not make_ledger(tmp_path).entries
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "refused"),
     [("m_c_dp", True), ("m_h", False), ("kuo", False)],

@@ -51,7 +51,7 @@ def worded(request, tmp_path_factory) -> Path:
     return made(tmp_path_factory.mktemp("worded"), WORDS, max_size=request.param)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_words_stand_in_every_description(worded):
     page = (worded / "summary.html").read_text()
     readme = " ".join((worded / "README.txt").read_text().split())
@@ -98,7 +98,7 @@ def test_a_word_is_shorter_than_a_text():
     ("mechanism", "max_size", "intervals"),
     [*product(("m_h", "posterior"), ("30",), (None, '"9/10"')), ("m_h", BY_LEVEL, None)],
 )
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_rows_of_zeros(tmp_path, monkeypatch, mechanism, max_size, intervals):
     """Every region has rows of all its sizes, unless these are too many; the counts are read alike."""
     write_tables(tmp_path, n_groups=12)  # so few that some sizes have none
@@ -154,7 +154,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.drawn(7)
+@pytest.mark.few(7)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_one_change_is_found(worded, tmp_path, name):
     shutil.copytree(worded, tmp_path / "copy")

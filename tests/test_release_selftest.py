@@ -6,6 +6,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from instances import rng_of
 from scipy.stats import kstest
 
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
@@ -40,7 +41,7 @@ def test_without_laws_the_bytes_are_tested():
     assert {f.name for f in selftest([]).findings} == {"byte source", "secure streams"}
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("sigma_squared", ["1/100", "1/2", "5/2", "3600", "1048576"])
 def test_two_computations_of_gaussian_laws_agree(sigma_squared):
     for sides in (1, 2):
@@ -48,7 +49,7 @@ def test_two_computations_of_gaussian_laws_agree(sigma_squared):
         assert thresholds(sizes) == expected_thresholds(sizes)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sigma_squared", ["1/2", "5/2", "3600", "100000000"])
 def test_gaussian_laws_pass_and_broken_ones_are_found(monkeypatch, sigma_squared):
     law, add_to = DiscreteGaussian(Fraction(sigma_squared)), DiscreteGaussian.add_to
@@ -107,7 +108,7 @@ def test_broken_samplers_are_found(monkeypatch, name):
 
 def test_p_values_are_those_of_a_right_test():
     """Under the law they are spread evenly over 0..1."""
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     a = np.exp(-1 / 6)
     draws = rng.geometric(1 - a, (2_000, 5_000)) - rng.geometric(1 - a, (2_000, 5_000))
     for p in ([size_p_value(row, SIX) for row in draws], [sign_p_value(row) for row in draws]):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from instances import rng_of
 from made_tables import write_config, write_tables
 from test_release_split_views import config, failed, fix_digests, known
 from typer.testing import CliRunner
@@ -52,7 +53,7 @@ def copy(made, tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("kind", [Kind.KUO, Kind.POSTERIOR], ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):
@@ -221,7 +222,7 @@ def test_thresholds_that_do_not_follow_are_refused(tmp_path, monkeypatch, bug):
 def test_noise_is_judged_though_the_root_chooses_what_is_compared():
     """Right scales are not refuted, wrong ones are; of the root fewer things are told than where all is public."""
     tree = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
-    sizes = [np.minimum(np.random.default_rng(i).geometric(0.25, 300), 30) for i in range(120)]
+    sizes = [np.minimum(rng_of(i).geometric(0.25, 300), 30) for i in range(120)]
     truth = CountOfCounts(tree, [np.bincount(s, minlength=31) for s in sizes], "judged")
     noise = Geometric(SplitByRoot(), 1)
     laws = noise.measure(truth, Seeded(0)).law

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exact_law import noise_by
-from instances import random_tree, random_truth, scale
+from instances import random_tree, random_truth, rng_of, scale
 from test_release_split_views import config
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -24,7 +24,7 @@ from pgsr.release.stated.kinds import Kind
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
 TRUTH = CountOfCounts(
     TREE,
-    [np.bincount(np.minimum(np.random.default_rng(i).geometric(0.25, 300), 30), minlength=31) for i in range(120)],
+    [np.bincount(np.minimum(rng_of(i).geometric(0.25, 300), 30), minlength=31) for i in range(120)],
     "d",
 )
 LARGE = CountOfCounts(TREE, TRUTH.counts[TREE.leaves] * 20, "d")
@@ -44,7 +44,7 @@ def bare(views: Any, truth: CountOfCounts, **about: Any) -> Measurement:
 
 def test_residuals_are_noise_alone():
     """Without noise they are 0, of any thresholds and ranks; with it they have as many draws as is said."""
-    rng, seen = np.random.default_rng(3), set()
+    rng, seen = rng_of(3), set()
     for i in range(scale(60, 600)):
         truth = random_truth(rng, random_tree(rng), name=f"set {i}", max_size=int(rng.integers(2, 9)))
         truth = CountOfCounts(truth.hierarchy, truth.counts[truth.hierarchy.leaves] * int(rng.integers(1, 200)), "many")
@@ -96,7 +96,7 @@ def test_residuals_have_as_many_draws_as_is_said():
         assert abs(np.mean(found) - 1) < 6 * np.std(found) / np.sqrt(len(found)), what
 
 
-@pytest.mark.drawn(1, pool="power of the checks of noise")
+@pytest.mark.slow
 def test_scales_of_noise_are_told_apart():
     for views in (VIEWS, Split(6), (View.CUMULATIVE, Split(14), Split(9))):
         for seed in range(3):

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from instances import rng_of
 from made_measurements import cells_of
 from planned import planned
 
@@ -54,7 +55,7 @@ def config(
     rows = [("US", *leaf) for leaf, n in GROUPS.items() for _ in range(times * n)]
     areas = pd.DataFrame([("US", *leaf) for leaf in GROUPS], columns=["nation", "state", "county"])
     homes = pd.DataFrame(rows, columns=["nation", "state", "county"]).assign(group=range(len(rows)))
-    sizes = np.minimum(np.random.default_rng(8).geometric(0.4, len(rows)), 11)
+    sizes = np.minimum(rng_of(8).geometric(0.4, len(rows)), 11)
     people = pd.DataFrame({"group": np.repeat(homes.group, sizes)})
     ledger = folder / "ledger.jsonl"
     if not ledger.exists():
@@ -113,7 +114,7 @@ def copy(made, tmp_path) -> Path:
     return folder
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("thresholds", THRESHOLDS)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_rehearsal_is_what_python_gives(tmp_path, kind, thresholds):
@@ -227,7 +228,7 @@ def other_view(fields: dict) -> None:
     del fields["levels"][1]["threshold"]
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     "change",
     [
@@ -267,7 +268,7 @@ def ranks_from_above(rows: list[dict]) -> list[dict]:
     ]
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("change", [as_last_rank, both_columns, no_value, ranks_from_above])
 def test_rows_of_noisy_values_changed_are_found(copy, change):
     in_rows(copy, change)
@@ -275,7 +276,7 @@ def test_rows_of_noisy_values_changed_are_found(copy, change):
     assert "measurement" in failed(copy)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("column", ["noisy_cumulative_count", "noisy_excess"])
 def test_one_noisy_value_far_off_is_found(copy, column):
     """The counts follow from the noisy values, of columns and of ranks."""

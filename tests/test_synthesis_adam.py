@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances import rng_of
 from synthesis_fits import WORKLOAD, population
 
 from pgsr.privacy import Seeded
@@ -20,7 +21,7 @@ def torch() -> Any:
 
 def test_steps_are_those_of_the_formulas(torch: Any) -> None:
     """Moments are divided by one minus the power of their weight; a tensor without gradient stays."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     start, target = rng.normal(size=(2, 4, 3))
     moved, still = torch.tensor(start).requires_grad_(), torch.ones(2).requires_grad_()
     adam = Adam([moved, still], 0.1)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from many_digits import precise, real  # noqa: F401
 from mpmath import mp, mpf
 from rejection_noise import Chance, Coins, discrete_gaussian, discrete_laplace
@@ -57,7 +57,7 @@ def test_below_is_uniform_by_enumeration_of_all_first_draws(n: int) -> None:
     assert n * found[0] > size // 2
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_first_bits_decide_as_the_real_number_does(gamma: Fraction) -> None:
     """Exactly those of all 2^12 prefixes wholly below exp(-gamma) say yes, and only the one around it says neither."""
@@ -148,7 +148,7 @@ def defined(weight: Callable[[int], mpf], support: range) -> dict[int, mpf]:
     return {x: w / total for x, w in weights.items()}
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("parameter", ["1/3", "1", "3/2", "5", "7/3", "8/5"])
 def test_law_of_discrete_laplace_from_its_decision_tree(parameter: str) -> None:
     t = Fraction(parameter)
@@ -158,7 +158,7 @@ def test_law_of_discrete_laplace_from_its_decision_tree(parameter: str) -> None:
     assert len(found) > 10
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("parameter", ["1/10", "1/3", "4", "25/2", "9", "30"])
 def test_law_of_discrete_gaussian_from_its_decision_tree(parameter: str) -> None:
     variance = Fraction(parameter)
@@ -182,7 +182,7 @@ def fits(draws: list[int], expected: dict[int, mpf]) -> bool:
     return bool(stats.chi2.sf(statistic, len(cells)) > REJECT)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("parameter", ["1", "2", "63/4"])
 def test_draws_of_the_discrete_gaussian(parameter: str) -> None:
     variance = Fraction(parameter)
@@ -211,7 +211,7 @@ def test_no_noise_without_a_positive_parameter() -> None:
 
 
 def test_thresholds_enclose_the_probability() -> None:
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     for _ in range(scale(200, 20_000)):
         rate = Fraction(int(rng.integers(1, 10**9)), int(rng.integers(1, 10**18)))
         rate *= 10 ** int(rng.integers(0, 6))
@@ -265,7 +265,7 @@ def test_an_incomplete_cycle_of_proposals_is_refused() -> None:
 
 @pytest.mark.parametrize("rate", ["1/1000", "1/7", "3", "1/1000000000"])
 def test_law_of_the_exponential_mechanism(rate: str) -> None:
-    rng, n = np.random.default_rng(62), scale(6_000, 300_000)
+    rng, n = rng_of(62), scale(6_000, 300_000)
     scores = rng.integers(0, int(4 / Fraction(rate)) + 3, 6)
     source = stream(f"mechanism {rate}")
     draws = [exponential_mechanism(scores, Fraction(rate), source) for _ in range(n)]

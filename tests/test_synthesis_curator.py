@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from many_digits import precise, real  # noqa: F401
 from mpmath import mp
 from synthesis_fits import BUDGET, DOMAIN, WORKLOAD, Memory, Untouchable, fitted, population, replaced
@@ -57,7 +57,7 @@ def variance_of(truth: Population, query: int, monkeypatch: Any, **options: Any)
 
 def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate times the score is alpha eps0 |q(D) - estimate| / Delta, up to rounding of both factors."""
-    truth, rng = population(3), np.random.default_rng(74)
+    truth, rng = population(3), rng_of(74)
     estimates = rng.random(WORKLOAD.n_queries)
     scores, rate = scores_of(truth, estimates, monkeypatch)
     assert scores.dtype == np.int64
@@ -70,7 +70,7 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_neighbours_are_told_apart_no_better_than_charged(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,7 +79,7 @@ def test_neighbours_are_told_apart_no_better_than_charged(
     The log-probabilities of a selection move within 2 sqrt(2 rho), and a measurement's change^2 / (2 variance) is at
     most its rho, which queries of groups use up.
     """
-    rng, spread, reached = np.random.default_rng(75), Fraction(0), Fraction(0)
+    rng, spread, reached = rng_of(75), Fraction(0), Fraction(0)
     for seed in range(scale(2, 40)):
         truth = population(seed, n_groups=3)
         estimates = rng.random(WORKLOAD.n_queries)

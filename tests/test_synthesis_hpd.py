@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances import rng_of
 
 from pgsr.errors import MissingPackageError
 from pgsr.synthesis import Attribute, Domain, HPDFixed, HPDGen, Level, Population, Workload
@@ -32,7 +33,7 @@ def all_levels(domain: Domain, k: int) -> Workload:
 
 def population(domain: Domain, n_groups: int = 500, seed: int = 0) -> Population:
     """Two kinds of groups: neither attributes nor sizes are independent."""
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     return Mixture(
         domain,
         tuple(rng.dirichlet(np.full(len(a), 0.3), 2) for a in domain.group),
@@ -66,7 +67,7 @@ def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tupl
 
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> None:
     pytest.importorskip("torch", reason="HPD is fitted with torch")
     means, estimator = worst_first(family, domain, 25)
@@ -77,7 +78,7 @@ def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> Non
     assert sample.n_groups == 2_000
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
 @pytest.mark.parametrize("kind", ["fixed", "gen"])
 def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
@@ -88,7 +89,7 @@ def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
         model._z = model._z.double()
     parameters = [p.detach().double().requires_grad_() for p in model.parameters]
     workload = all_levels(domain, 3)
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     queries = rng.choice(workload.n_queries, 60, replace=False).tolist()
     weights = torch.as_tensor(rng.normal(size=60))
     listed = batches(workload, queries, torch.as_tensor)

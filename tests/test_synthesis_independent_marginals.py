@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.errors import ArgumentError, BudgetError
 from pgsr.privacy.laws import DiscreteGaussian
@@ -119,7 +119,7 @@ def neighbours_of(domain: Domain, groups: tuple[Naive, ...], relation: Neighbour
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("domain", [NO_GROUP, HOUSEHOLD, TWO_ROLES], ids=range(3))
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 def test_squared_sensitivities_by_enumeration(domain: Domain, relation: Neighbours) -> None:
     """Two groups, all their compositions, all neighbours: no histogram changes by more; the worst of each kind does."""
     small = Domain((), (SEX,), domain.roles)
@@ -187,7 +187,7 @@ def test_noise_is_that_of_the_stream_and_is_paid_for() -> None:
 def test_nearest_shares_are_nearest() -> None:
     """No point of a fine grid over the simplex is nearer."""
     grid = np.array([(i, j, 40 - i - j) for i in range(41) for j in range(41 - i)]) / 40
-    rng, clipped = np.random.default_rng(8), 0
+    rng, clipped = rng_of(8), 0
     for _ in range(scale(300, 3_000)):
         noisy = rng.normal(1, 2, 3)
         if noisy.sum() <= 0.1:
@@ -207,7 +207,7 @@ def test_nearest_shares_are_nearest() -> None:
 @pytest.mark.parametrize("relation", Neighbours)
 def test_independent_marginals_with_plenty_of_budget(relation: Neighbours) -> None:
     """1-way answers are those of the population; everything is the product of them."""
-    population = random_population(np.random.default_rng(9), HOUSEHOLD, 300)
+    population = random_population(rng_of(9), HOUSEHOLD, 300)
     ledger = RhoLedger(PLENTY.rho)
     model = IndependentMarginals().fit(population, PLENTY, source=Seeded("m"), neighbours=relation, ledger=ledger)
     assert ledger.left == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.errors import PgsrError
 from pgsr.experiments.others.simulators import households, referrals, related_households
@@ -49,7 +49,7 @@ def test_members_go_to_their_household_in_order() -> None:
 
 
 def test_read_equals_a_loop_over_rows() -> None:
-    rng = np.random.default_rng(61)
+    rng = rng_of(61)
     for _ in range(scale(30, 300)):
         n = int(rng.integers(1, 12))
         keys = rng.permutation(100)[:n]
@@ -69,7 +69,7 @@ def test_read_equals_a_loop_over_rows() -> None:
         assert members == population.n_persons == len(people)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz"])
 def test_written_populations_read_back(tmp_path: Path, ending: str) -> None:
     for population in (households(50, seed=1), related_households(50, seed=2), referrals(50, seed=3)):
@@ -189,7 +189,7 @@ def test_texts_that_look_missing_are_values(tmp_path: Path) -> None:
 
 
 def test_bins_equal_a_search_by_hand() -> None:
-    rng = np.random.default_rng(62)
+    rng = rng_of(62)
     for _ in range(100):
         lower = np.unique(rng.integers(-5, 40, rng.integers(1, 6)))
         last = None if rng.random() < 0.5 else int(lower[-1] + rng.integers(0, 5))

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.data.domain import Role, SynthesisError
@@ -22,7 +22,7 @@ OTHER = Domain((AREA,), (SEX, Attribute("i", range(3))), (Role("guest", 0, 2), R
 
 
 def random_mixture(domain: Domain, k: int, seed: int) -> Mixture:
-    rng = np.random.default_rng(seed)
+    rng = rng_of(seed)
     return Mixture(
         domain,
         tuple(rng.dirichlet(np.ones(len(a)), k) for a in domain.group),
@@ -77,7 +77,7 @@ def joined(parts: list[Population]) -> Population:
     )
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain) -> None:
     mixture = random_mixture(domain, 2, 3)
@@ -98,11 +98,11 @@ def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain
 def test_a_batch_has_the_answers_of_all(domain: Domain, k: int) -> None:
     mixture, workload = random_mixture(domain, 3, 4), full_workload(domain, k)
     found = np.full(workload.n_queries, np.nan)
-    queries = np.random.default_rng(5).permutation(workload.n_queries)
+    queries = rng_of(5).permutation(workload.n_queries)
     for batch in batches(workload, queries.tolist(), lambda x: x):
         found[queries[batch.place]] = answers_of(mixture.tables, batch)
     np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=1e-14)
-    chosen = np.random.default_rng(6).random(len(queries)) < 0.3
+    chosen = rng_of(6).random(len(queries)) < 0.3
     for batch in batches(workload, queries.tolist(), lambda x: x):
         part = batch.take(chosen)
         if part is None:
@@ -130,7 +130,7 @@ def test_order_of_attributes_and_chunks_change_nothing(monkeypatch: pytest.Monke
         np.testing.assert_allclose(household.answers(workload), expected, rtol=0, atol=1e-15)
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_samples_have_these_answers(domain: Domain) -> None:
     """Within 4 standard errors, Bonferroni apart: groups are independent, so errors are those of ratios of means."""

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.errors import MemoryNeededError
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
@@ -169,7 +169,7 @@ def test_a_large_universe_is_refused_before_it_is_built() -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=range(len(DOMAINS)))
 def test_matches_are_the_definition_and_add_up_to_counts(domain: Domain) -> None:
-    workload, rng = workload_of(domain), np.random.default_rng(1)
+    workload, rng = workload_of(domain), rng_of(1)
     universe = Universe.of(domain)
     weights = rng.random(len(universe.prior))
     found = counts(universe.types, workload, weights)
@@ -228,7 +228,7 @@ def test_linearised_rule_arrives() -> None:
 
 def test_group_level_step_is_towards_the_measurement_and_never_beyond() -> None:
     """The step is at most |a - q| / 8, as the variance of a 0/1 weight is at most 1/4; and in the limit all of it."""
-    rng = np.random.default_rng(2)
+    rng = rng_of(2)
     for _ in range(scale(300, 3_000)):
         n = int(rng.integers(2, 8))
         a = rng.dirichlet(np.full(n, 0.5))
@@ -251,7 +251,7 @@ def test_group_level_step_is_towards_the_measurement_and_never_beyond() -> None:
 
 def test_linearised_step_is_towards_the_measurement_and_never_beyond() -> None:
     """The weight's answer falls towards 0 by at most half, as its values lie within [-1, 1]; q(A) = a only there."""
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     moved = 0
     for _ in range(scale(300, 3_000)):
         n, max_size = int(rng.integers(2, 8)), int(rng.integers(1, 6))
@@ -270,12 +270,12 @@ def test_linearised_step_is_towards_the_measurement_and_never_beyond() -> None:
     assert moved > 1_000
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("update", Update)
 @pytest.mark.parametrize("domain", DOMAINS, ids=range(len(DOMAINS)))
 def test_types_equal_ordered_tuples(domain: Domain, update: Update) -> None:
     """The collapsed state answers every query as the ordered one does, after every round and on average."""
-    rng = np.random.default_rng(4)
+    rng = rng_of(4)
     workload = workload_of(domain)
     twin = OrderedTwin(workload, update, iterations=3)
     estimator = MWEM(iterations=3, update=update, output=Output.AVERAGE).start(workload, 1, 1, seed=0)
@@ -310,7 +310,7 @@ def test_output_is_the_last_distribution_or_the_average() -> None:
 
 def test_learns_a_population_from_exact_answers() -> None:
     """The error of all queries falls to almost nothing if every one is measured without noise."""
-    rng = np.random.default_rng(5)
+    rng = rng_of(5)
     workload = workload_of(PLAIN)
     universe = Universe.of(PLAIN)
     truth = TypeDistribution(universe.types, rng.dirichlet(np.full(18, 0.3))).sample(200, seed=6)
@@ -340,12 +340,12 @@ def test_refusals() -> None:
 # --- sampling and files -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD])
 def test_samples_follow_the_distribution_in_random_order(domain: Domain) -> None:
     """Ordered groups are as frequent as their type's probability over its number of orderings; 5 standard errors."""
     universe, n = Universe.of(domain), scale(40_000, 400_000)
-    distribution = TypeDistribution(universe.types, np.random.default_rng(7).dirichlet(np.ones(len(universe.prior))))
+    distribution = TypeDistribution(universe.types, rng_of(7).dirichlet(np.ones(len(universe.prior))))
     sample = distribution.sample(n, seed=8)
     seen = Counter(groups_of(sample))
     orderings = Counter(map(collapsed, ordered_groups(domain)))
@@ -373,7 +373,7 @@ def test_more_passes_come_nearer_to_the_measurements() -> None:
     """One pass is that of the paper; many of them reach measurements that agree with each other."""
     domain = Domain.plain([Attribute("area", (0, 1))], [Attribute("sex", (0, 1))], max_size=2)
     workload = Workload.k_way(domain, 1)
-    rng = np.random.default_rng(3)
+    rng = rng_of(3)
     persons, group_of = rng.integers(0, 2, (60, 1)), np.repeat(np.arange(40), [1, 2] * 20)
     truth = answers(Population(domain, rng.integers(0, 2, (40, 1)), persons, group_of, np.zeros(60, int)), workload)
     measured = [MeasuredQuery(q, float(truth[q])) for q in range(workload.n_queries)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from synthesis_fits import (
     BUDGET,
     DOMAIN,
@@ -81,7 +81,7 @@ def test_with_frozen_noise_a_neighbour_gives_the_same_bytes(monkeypatch: pytest.
             return result.transcript.measured[self.turn]
 
     monkeypatch.setattr(adaptive, "Curator", Frozen)
-    truth, rng = population(), np.random.default_rng(76)
+    truth, rng = population(), rng_of(76)
     for _ in range(scale(30, 1_000)):
         person = int(rng.integers(truth.n_persons))
         other = fitted(replaced(truth, person, (int(rng.integers(2)), int(rng.integers(3)))))

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.data.domain import Role, SynthesisError
@@ -94,10 +94,10 @@ def all_marginals(rng: np.random.Generator, domain: Domain, k: int) -> Workload:
     return Workload(domain, (*(marginals[i] for i in chosen), *extra))
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("household", [False, True])
 def test_counts_equal_loops_over_groups_persons_and_relatives(household: bool) -> None:
-    rng = np.random.default_rng(41 + household)
+    rng = rng_of(41 + household)
     twice = 0
     for _ in range(scale(40, 400)):
         domain = random_domain(rng, household=household)
@@ -117,7 +117,7 @@ def test_counts_equal_loops_over_groups_persons_and_relatives(household: bool) -
 
 
 def test_answers_divide_by_groups_or_persons() -> None:
-    rng = np.random.default_rng(43)
+    rng = rng_of(43)
     for _ in range(scale(20, 200)):
         domain = random_domain(rng, household=True)
         population = random_population(rng, domain, 5)
@@ -171,7 +171,7 @@ def naive_sets(domain: Domain, k: int, level: Level, *, count: bool) -> Iterator
 
 
 def test_k_way_takes_every_set_once() -> None:
-    rng = np.random.default_rng(45)
+    rng = rng_of(45)
     for _ in range(30):
         domain = random_domain(rng, household=True)
         for k, count in product((1, 2, 3), (True, False)):
@@ -189,7 +189,7 @@ def test_k_way_takes_every_set_once() -> None:
 
 
 def test_queries_are_numbered_marginal_by_marginal() -> None:
-    rng = np.random.default_rng(46)
+    rng = rng_of(46)
     domain = random_domain(rng, household=True)
     workload = Workload.k_way(domain, 2, list(Level))
     sizes = [prod(m.shape(domain)) for m in workload.marginals]

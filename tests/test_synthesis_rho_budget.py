@@ -5,9 +5,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from privacy_amounts import pairs
 
 from pgsr.errors import BudgetError
@@ -24,7 +23,7 @@ def test_printed_eps0(alpha: str, eps0: str) -> None:
 
 
 def test_rounds_cost_exactly_rho() -> None:
-    rng = np.random.default_rng(73)
+    rng = rng_of(73)
     for epsilon, delta in pairs(scale(40, 2_000)):
         rounds, alpha = int(rng.integers(1, 2_000)), Fraction(int(rng.integers(1, 100)), 100)
         budget = AdaptiveBudget(epsilon, delta, rounds, alpha)

@@ -89,7 +89,7 @@ def conditions_on_everyone(marginal: Marginal) -> bool:
     "domain", [*PLAIN, *HOUSEHOLD], ids=lambda d: f"{len(d.roles)}-{len(d.individual)}-{d.max_size}"
 )
 @pytest.mark.parametrize("pairs", [False, True])
-@pytest.mark.drawn(8)
+@pytest.mark.few(8)
 def test_sensitivities_by_enumeration(domain: Domain, neighbours: Neighbours, pairs: bool) -> None:
     workload = Workload(domain, tuple(marginals(domain)))
     largest = enumerated(domain, workload, neighbours, pairs=pairs)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from small_tables import HOMES, PEOPLE, REGIONS, counted, frame, with_row
 
 from pgsr import Hierarchy, View
@@ -101,10 +101,10 @@ def kept_as(kind: str, table: pd.DataFrame, path: Path, connection: duckdb.DuckD
     return pa.Table.from_pandas(table, preserve_index=False) if kind == "arrow" else table
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["parquet", "csv", "query", "arrow", "pandas"])
 def test_counts_equal_a_loop_over_dictionaries(kind: str, tmp_path: Path) -> None:
-    rng = np.random.default_rng(71)
+    rng = rng_of(71)
     for i in range(scale(4, 60)):
         regions, where, rows = random_tables(rng)
         tree = Parents(pd.DataFrame(regions, columns=["region", "parent"]).astype("string"))
@@ -154,7 +154,7 @@ def test_names_of_columns_and_limits_of_another_kind() -> None:
 # --- rows that fit nowhere or twice -------------------------------------------------------------------------------
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("people", "homes", "message"),
     [
@@ -320,7 +320,7 @@ def test_spilled_rows_are_deleted(tmp_path: Path) -> None:
 
 def test_only_own_errors() -> None:
     """Random damage to a table: an error of this package or the right number of groups, and never a private id."""
-    rng = np.random.default_rng(72)
+    rng = rng_of(72)
     junk: list[Any] = [
         None,
         "",

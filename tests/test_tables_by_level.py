@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from instances import rng_of
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.data.stand_in import stand_in_of
@@ -18,7 +19,7 @@ LEAVES = [("US", state, county) for state in ("GA", "MI", "WA") for county in ("
 
 def tables(seed: int, n_groups: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Entities and groups; the sizes of groups reach 12."""
-    generator = np.random.default_rng(seed)
+    generator = rng_of(seed)
     place = generator.integers(0, len(LEAVES), n_groups)
     columns = {name: [LEAVES[leaf][level] for leaf in place] for level, name in enumerate(("us", "state", "county"))}
     size = generator.integers(0, 13, n_groups)
@@ -26,7 +27,7 @@ def tables(seed: int, n_groups: int = 200) -> tuple[pd.DataFrame, pd.DataFrame]:
     return people, pd.DataFrame({"group": range(n_groups), **columns})
 
 
-@pytest.mark.drawn(1)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("max_sizes", [(12, 12, 12), (20, 9, 3), (9, 9, 1), (5, 1, 1)])
 def test_counts_equal_folded_ones(max_sizes: tuple[int, ...]) -> None:
     """A size above K counts in the last class of a level, whatever the classes of the other levels are."""

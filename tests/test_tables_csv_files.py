@@ -25,7 +25,7 @@ from hostile_tables import (
     one_up,
     told,
 )
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr.errors import TableError
 from pgsr.tables import Csv, Entities, Groups, count_groups, csv_files
@@ -186,7 +186,6 @@ def test_rows_that_look_like_comments_count_one_by_one(tmp_path: Path) -> None:
         assert np.flatnonzero(truth.counts[0]).tolist() == [size]
 
 
-@pytest.mark.assure("R15")
 def test_csv_rows_are_those_of_pythons_csv_module(
     tmp_path: Path, counted: Callable[[int, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +193,7 @@ def test_csv_rows_are_those_of_pythons_csv_module(
 
     Every other file is read in blocks of a few bytes, so that they end anywhere in a record.
     """
-    rng, read, refused = np.random.default_rng(81), 0, 0
+    rng, read, refused = rng_of(81), 0, 0
     for i in range(scale(100, 20_000)):
         monkeypatch.setattr(csv_files, "BLOCK", int(rng.integers(30, 90)) if rng.random() < 0.5 else LONGEST)
         options = DIALECTS[i % len(DIALECTS)]
@@ -218,9 +217,8 @@ def test_csv_rows_are_those_of_pythons_csv_module(
     counted(refused, "files refused")
 
 
-@pytest.mark.assure("R6")
 def test_one_csv_row_more_is_one_group_one_size_up(tmp_path: Path, counted: Callable[[int, str], None]) -> None:
-    rng, pairs, n = np.random.default_rng(82), 0, 0
+    rng, pairs, n = rng_of(82), 0, 0
     for i in range(scale(len(DIALECTS), 2_000)):
         cast = {"group": "integer"} if i % 4 == 3 else {}
         dialect = Csv(str(tmp_path / "table.csv"), cast=cast, **DIALECTS[i % len(DIALECTS)])
@@ -270,7 +268,7 @@ def test_headers_that_are_none(data: bytes, word: str, tmp_path: Path) -> None:
         count_groups(Entities(tmp_path / "table.csv", entity=None), TEXTS, TREE, max_size=3, limits=ONE)
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("block", [30, LONGEST])
 @pytest.mark.parametrize("commas", ["", ",", ",,", ",,,"])
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n\r\n", "\n" * 100])

@@ -50,7 +50,7 @@ def test_numbers_that_refer_to_text_are_refused() -> None:
         counted(frame(entity=["a", "b"], group=[1, None]))
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("bad", ["1.5", "1.0", "01", "+1", "-0", "1e0", " 1", "1 ", "0x1", "1_0", "9" * 19])
 def test_declared_integers_are_whole(bad: str, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(f"entity,group\na,1\nb,{bad}\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 from made_tables import write_long
 from small_tables import ONE, counted, frame, with_row
 
@@ -14,12 +14,12 @@ from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.tables.long import read_long, to_long
 
 
-@pytest.mark.drawn(2)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("names", [None, ("nation", "state, or none", "é")])
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 def test_long_tables_come_back(ending: str, names: tuple[str, ...] | None, zeros: bool, tmp_path: Path) -> None:
-    rng = np.random.default_rng(73)
+    rng = rng_of(73)
     tree = Hierarchy.from_paths(
         [('U"S', "z, é", "0/7"), ('U"S', "z, é", "08"), ('U"S', "a%", "007"), ('U"S', "a%", "x")]
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import scale
+from instances import rng_of, scale
 
 from pgsr import Hierarchy
 from pgsr.algorithms.tree_rounding import kernel
@@ -50,7 +50,7 @@ def near(tree: Hierarchy, values: np.ndarray, *about: Any, **more: Any) -> np.nd
 
 
 def test_equals_interpolation_and_sorting() -> None:
-    rng = np.random.default_rng(10)
+    rng = rng_of(10)
     for _ in range(200):
         n, n_sizes = int(rng.integers(2, 7)), int(rng.integers(2, 12))
         tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
@@ -65,7 +65,7 @@ def test_equals_interpolation_and_sorting() -> None:
 
 @pytest.mark.parametrize("public", [True, False])
 def test_every_answer_is_valid_and_near(public: bool) -> None:
-    rng = np.random.default_rng(11)
+    rng = rng_of(11)
     for _ in range(300):
         tree, values = random_case(rng)
         totals = values[:, -1].round().astype(np.int64)
@@ -81,7 +81,7 @@ def test_every_answer_is_valid_and_near(public: bool) -> None:
 @pytest.mark.parametrize("public", [True, False])
 def test_the_last_digits_decide_nothing(public: bool) -> None:
     """Fractions, and siblings that are alike, have many ties; errors of 1e-8 break none of them."""
-    rng = np.random.default_rng(15)
+    rng = rng_of(15)
     for _ in range(100):
         tree, values = random_case(rng)
         parts = int(rng.choice([2, 3, 2048]))
@@ -99,7 +99,7 @@ def test_the_last_digits_decide_nothing(public: bool) -> None:
 
 def test_leads_and_lags_of_one_parent_cancel() -> None:
     """The children lead by less than one and lag by as much in all, where the parent's values are integers already."""
-    rng = np.random.default_rng(12)
+    rng = rng_of(12)
     for _ in range(200):
         n, n_sizes = int(rng.integers(2, 9)), int(rng.integers(2, 12))
         tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
@@ -114,13 +114,13 @@ def test_leads_and_lags_of_one_parent_cancel() -> None:
 
 
 def test_integers_take_the_place_of_values() -> None:
-    tree, values = random_case(np.random.default_rng(79))
+    tree, values = random_case(rng_of(79))
     found = integers_near(tree, values, int(values[0, -1]))
     assert np.shares_memory(found, values)
 
 
 def test_integers_stay_as_they_are() -> None:
-    rng = np.random.default_rng(13)
+    rng = rng_of(13)
     for _ in range(50):
         tree, values = random_case(rng)
         leaves = np.floor(values[tree.leaves]).astype(np.int64)
@@ -139,7 +139,7 @@ def test_many_groups_beyond_all_values_are_given_at_once() -> None:
 
 
 def test_groups_given_at_once_are_those_given_one_by_one() -> None:
-    rng = np.random.default_rng(16)
+    rng = rng_of(16)
     for _ in range(500):
         n = int(rng.integers(1, 7))
         due = rng.integers(-9, 9, n).astype(float)
@@ -171,7 +171,7 @@ def cheapest_share(parent: np.ndarray, values: np.ndarray) -> float:
 
 def test_about_as_near_as_the_nearest_integers() -> None:
     """Of up to three children all ways to share are tried: the sum of squares is within a tenth of the least of all."""
-    rng, ours, least = np.random.default_rng(15), 0.0, 0.0
+    rng, ours, least = rng_of(15), 0.0, 0.0
     for _ in range(scale(60, 600)):
         tree = Hierarchy.from_paths([("r", f"a{i}") for i in range(rng.integers(2, 4))])
         n, n_sizes = tree.n_regions - 1, int(rng.integers(2, 8))
@@ -187,7 +187,7 @@ def test_about_as_near_as_the_nearest_integers() -> None:
 
 
 def test_time_limits() -> None:
-    tree, values = random_case(np.random.default_rng(14))
+    tree, values = random_case(rng_of(14))
     with pytest.raises(Stopped) as stopped:
         near(tree, values, int(values[0, -1]), deadline=Deadline(1e-9))
     assert stopped.value.status is Status.TIMED_OUT

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from exact_law import noise_by
+from instances import rng_of
 from made_tables import TABLES, release, write_config, write_tables
 from release_traces import FixedNoise, require_same, run_release
 
@@ -109,7 +110,7 @@ def neighbouring_tables_change_one_cell() -> None:
         write_tables(folder, n_groups=16)
         config = ReleaseConfig.read(write_config(folder))
         people = pq.read_table(folder / "entities.parquet")
-        order, before, moved = np.random.default_rng(9).permutation(len(people)), config.count(), 0
+        order, before, moved = rng_of(9).permutation(len(people)), config.count(), 0
         for left in range(len(people) - 1, -1, -1):
             pq.write_table(people.take(np.sort(order[:left])), folder / "entities.parquet")
             after = config.count()
