@@ -26,7 +26,7 @@ from pgsr.privacy.accounting import Approximate, PureEpsilon
 from pgsr.release.ledger import LedgerFile
 
 HERE = Path(pgsr.__file__).parent
-CARRIERS = {"ReleaseConfig", "Terms", "FitOptions", "Plan", "LevelPlan", "SynthesisConfig"}
+CARRIERS = {"ReleaseConfig", "Terms", "Plan", "LevelPlan", "SynthesisConfig"}
 """The classes of the configuration: what its file says, its public terms, and their plan, level by level.
 
 Tables of the file are dictionaries.
