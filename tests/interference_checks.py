@@ -1,8 +1,6 @@
 """Non-interference: over one public frame, releases of very different populations leave the same behind, byte for byte.
 
 The noisy values of the first population are put in place of those of all others, so that whatever still differs came
-from instances import rng_of
-from instances import rng_of
 from the data past the noise. Compared is all that `release_traces` records. Numbers that are public choose between two
 ways in large data alone (a million rows, blocks of cells), so these are made small here: otherwise no population could
 choose for itself.
@@ -22,6 +20,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 from blind_checks import far
+from instances import rng_of
 from made_tables import LEAVES, TABLES, write_config, write_tables
 from planned import planned
 from release_traces import FixedNoise, require_same, run_release

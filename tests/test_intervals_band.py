@@ -152,8 +152,7 @@ def random_measurement(rng: np.random.Generator) -> tuple[CountOfCounts, Measure
     totals = str(rng.choice(["root", "regions"]))
     views = [View.COUNTS, View.CUMULATIVE]
     if totals == "regions":
-        ranks = (None, 1, 2, 5)[rng.integers(4)]
-        views += [View.RANKED, Split(int(rng.integers(truth.max_size + 1)), ranks)]
+        views += [View.RANKED, Split(int(rng.integers(truth.max_size + 1)))]
     view = tuple(views[rng.integers(len(views))] for _ in range(tree.n_levels))
     shares = rng.integers(0, 3, tree.n_levels)
     shares[rng.integers(tree.n_levels)] += 1

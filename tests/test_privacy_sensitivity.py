@@ -66,12 +66,11 @@ def test_every_neighbour_of_small_worlds(case: Case, counted: Callable[[int, str
         assert faults(stated, found) == []
         assert {change for change in found if not at_most(change, stated)} == set()
     for view in splits(case):
-        # The L1 norm is reached where all ranks are measured, the L2 norm where both parts have room for an entity.
+        # The L1 norm is reached, the L2 norm where both parts have room for an entity.
         stated, found, room = of(view, case), changes(view, case), min(view.threshold, case.max_size - view.threshold)
         wrong = faults(stated, found)
-        tight = view.ranks is None and (case.unit.is_group or room >= case.max_quantity)
-        assert wrong == [] or (not tight and all(fault.startswith(("L1 is", "L2^2 is")) for fault in wrong))
-        assert view.ranks is not None or not any(fault.startswith("L1 is") for fault in wrong)
+        tight = case.unit.is_group or room >= case.max_quantity
+        assert wrong == [] or (not tight and all(fault.startswith("L2^2 is") for fault in wrong))
     assert faults(sensitivity_of_totals(case.unit, case.relation), changes(None, case)) == []
     counted(len(pairs(case)[1]), "neighbour pairs of a unit and a relation")
 

@@ -26,7 +26,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
 
 HERE = Path(pgsr.__file__).parent
-CARRIERS = {"ReleaseConfig", "Terms", "FitOptions", "Plan", "LevelPlan"}
+CARRIERS = {"ReleaseConfig", "Terms", "Plan", "LevelPlan"}
 """The classes of the configuration: what its file says, its public terms, and their plan, level by level.
 
 Tables of the file are dictionaries.
