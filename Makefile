@@ -10,7 +10,7 @@ SEED ?= compare
 PROFILE ?= quick
 ROWS ?= 100000000
 
-.PHONY: compare reproduce test test-fast test-all assure lint bench bench-release bench-nation lock agreement notebook docs docs-serve wheel clean help
+.PHONY: compare reproduce test test-slow test-all lint bench bench-release bench-nation lock agreement notebook docs docs-serve wheel clean help
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -26,17 +26,14 @@ reproduce: .venv/experiments.ready .venv/synthesis.ready  ## all experiments and
 	done
 	@$(RUN) -m pgsr.experiments report --profile $(PROFILE)
 
-test: .venv/test.ready  ## everything a change can break, tests that repeat a path drawn by lot (see tests/drawing_lots.py)
-	$(RUN) -m pytest -n auto --dist loadfile
+test: .venv/test.ready  ## what a change can break, the same tests at every commit (some five minutes)
+	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not full"
 
-test-fast: .venv/test.ready  ## the unit tests alone: no processes, notebooks, experiments, assurance or other slow tests
-	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not assure"
+test-slow: .venv/test.ready  ## notebooks, the site, the wheel, experiments, processes, solvers against changed problems (ten minutes)
+	$(RUN) -m pytest -n auto --dist loadfile -m "slow and not full"
 
-test-all: .venv/test.ready  ## all tests at full counts, and the table of what they show of privacy and reliability (hours)
-	PGSR_FULL=1 $(RUN) -m pytest -n auto --dist loadfile
-
-assure: .venv/test.ready  ## privacy and reliability at full counts, with a table of what was checked
-	PGSR_FULL=1 $(RUN) -m pytest -m assure -n auto --dist worksteal tests
+test-all: .venv/test.ready  ## all tests at full counts, folder by folder; goes on after a stop (hours); PGSR_SEED=7 for other instances
+	$(RUN) tests/shared/in_parts.py
 
 lint: .venv/lint.ready  ## style, types and the layers
 	$(RUN) -m ruff check .
@@ -58,7 +55,7 @@ agreement: .venv/experiments.ready  ## every method on every problem it supports
 
 wheel: .venv/test.ready  ## build the wheel into dist/, and run README's example from one outside the repository
 	$(RUN) -m pip wheel . --no-deps --no-build-isolation --no-index --quiet --wheel-dir dist
-	$(RUN) -m pytest tests/test_house_wheel.py
+	$(RUN) -m pytest tests/house/test_house_wheel.py
 
 docs: .venv/docs.ready  ## build the documentation as a site in results/site; the first time runs the notebooks (minutes)
 	@NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build

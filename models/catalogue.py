@@ -78,7 +78,7 @@ SOLVERS: tuple[Entry, ...] = (
     Entry(Scip()),
     *(Entry(QpSolvers(name), uses=NOT_COMPARED) for name in OF_QPSOLVERS),
     # After a dozen other solvers in one process COPT stops with an illegal instruction, so its agreement is tested in a
-    # process of its own (tests/test_models_more_solvers.py), as `pgsr.compare` runs every method.
+    # process of its own (test_models_more_solvers.py), as `pgsr.compare` runs every method.
     Entry(Copt(), uses=NOT_COMPARED & ~Use.AGREEMENT),
     Entry(Xpress(), uses=NOT_COMPARED),
 )

@@ -17,7 +17,7 @@ with A(s), B(s) the numbers of groups of size at most s: the earth mover's dista
 Optimal matchings tie: costs are equal, pairs need not be, so merged sizes may differ. Only `SortedMatching` shares ties
 in proportion among children.
 
-Source: Kuo et al. 2018, algorithm 2. Shown by `tests/test_models_matching.py`.
+Source: Kuo et al. 2018, algorithm 2. Shown by `test_models_matching.py`.
 """
 
 from collections.abc import Sequence

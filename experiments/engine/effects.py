@@ -84,7 +84,7 @@ def paired(over: Sequence[float], under: Sequence[float]) -> tuple[float, float,
         >>> [round(end, 3) for end in paired([3.0, 3.3, 3.1, 2.9, 3.2], [1.0, 1.1, 1.0, 1.0, 1.0])]
         [3.039, 2.901, 3.18]
 
-    Shown by `tests/test_experiments_effects.py`.
+    Shown by `test_experiments_effects.py`.
     """
     a, b = np.asarray(over, float), np.asarray(under, float)
     n = len(a)

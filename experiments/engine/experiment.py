@@ -321,7 +321,7 @@ def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> in
     work in blocks, so large tables need less per cell, and large data sets are sparse (`pgsr.datasets`). Experiments
     with solvers need more and give a function of their own.
 
-    Shown by `tests/test_experiments_memory.py::test_the_memory_estimate`.
+    Shown by `test_experiments_memory.py::test_the_memory_estimate`.
     """
     del arm, parameters
     cells, libraries, blocks = data.n_regions * (data.max_size + 1), 190_000_000, 6_000_000

@@ -169,7 +169,7 @@ def _cost(frame: "pd.DataFrame") -> Iterator[Verdict]:
         words = (
             f"{len(COMBINATIONS)} runs at 0.9 epsilon and a choice at 0.1 cost {loss:g} epsilon by composition;"
             " the theorem that the paper cites is for disjoint data; "
-            "tests/test_kuo2018_choosing_score.py has a counterexample"
+            "test_kuo2018_choosing_score.py has a counterexample"
         )
         found = exactly(False, "composition of the budgets")
         yield Verdict(kuo.SELECTION_COST.words, "any data", found, words, Cause.CLAIM)

@@ -130,7 +130,7 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
 
     Fitted to measured peaks on four data sets, at the smallest epsilon, where windows are widest.
 
-    Shown by `tests/test_experiments_ours.py::test_the_memory_estimate`.
+    Shown by `test_experiments_ours.py::test_the_memory_estimate`.
     """
     del parameters
     needed = 380_000_000 + 80 * data.n_regions * (data.max_size + 1)

@@ -97,7 +97,7 @@ def tree_posterior(
         >>> found.median[:, -1]
         array([24, 10, 14])
 
-    Source: Metropolis and others 1953. Shown by `tests/test_ours_tree_posterior.py`.
+    Source: Metropolis and others 1953. Shown by `test_ours_tree_posterior.py`.
     """
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     if isinstance(sweeps, bool) or not isinstance(sweeps, int) or sweeps < BURN_IN:

@@ -176,7 +176,7 @@ def _quoted(words: str) -> tuple[str | Code, ...]:
 
 def _methods(papers: Sequence[str]) -> Iterator[Item]:
     """List what declares in a docstring a paper as its source, a theorem of one, or what it extends."""
-    tests = [path.read_text("utf-8") for path in TESTS.glob("test_*.py")]
+    tests = [path.read_text("utf-8") for path in TESTS.glob("*/test_*.py")]
     for name, words in _declaring():
         yield from _declared(papers, name, words, tests)
 
@@ -248,7 +248,7 @@ def _shown(name: str, words: str, tests: Sequence[str]) -> str:
 
 
 def _named_tests(words: str) -> str:
-    return ", ".join(dict.fromkeys(re.findall(r"tests/(test_\w+\.py(?:::\w+)?)", words)))
+    return ", ".join(dict.fromkeys(re.findall(r"\b(test_\w+\.py(?:::\w+)?)", words)))
 
 
 def _uses(code: str, name: str) -> bool:

@@ -64,7 +64,7 @@ class MeanConsistency(GatedMethod):
         True
 
     Source: Hay et al. 2010, section 4; as a baseline Kuo et al. 2018, section 5. Shown equal to a dense solution by
-    `tests/test_algorithms_mean_consistency.py::test_equals_least_squares`.
+    `test_algorithms_mean_consistency.py::test_equals_least_squares`.
     """
 
     sizes_per_level: ClassVar[bool] = True

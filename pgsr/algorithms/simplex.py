@@ -43,7 +43,7 @@ class SimplexProjection(GatedMethod):
         array([6, 3, 3])
 
     Source: Kuo et al. 2018, section 4.1. Shown equal to exhaustive search by
-    `tests/test_algorithms_simplex.py::test_equals_brute_force`.
+    `test_algorithms_simplex.py::test_equals_brute_force`.
     """
 
     sizes_per_level: ClassVar[bool] = True
@@ -109,7 +109,7 @@ def simplex_projection(rows: np.ndarray, totals: np.ndarray, integer: bool) -> n
                [0, 3, 2]])
 
     Source: Kuo et al. 2018, section 4.1; projection by sorting after Held, Wolfe and Crowder 1974. Shown by
-    `tests/test_algorithms_simplex.py::test_equals_exact_fractions`.
+    `test_algorithms_simplex.py::test_equals_exact_fractions`.
     """
     x = np.empty(rows.shape, np.int64 if integer else np.float64)
     for block in row_blocks(slice(0, len(rows)), rows.shape[1]):

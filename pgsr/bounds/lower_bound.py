@@ -76,7 +76,7 @@ def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerB
         >>> lower_bound(row, Rho("1/2")).emd.round(2)
         array([2.45])
 
-    Shown by `tests/test_bounds_lower_bound.py::test_no_mechanism_is_below`, against all mechanisms on small worlds.
+    Shown by `test_bounds_lower_bound.py::test_no_mechanism_is_below`, against all mechanisms on small worlds.
 
     Extends: the optimality of the geometric mechanism for one count (Ghosh, Roughgarden and Sundararajan 2009) to the
     earth mover's distance of counts of groups by size (Kuo et al. 2018).

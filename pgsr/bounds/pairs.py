@@ -76,7 +76,7 @@ def least_mistakes(budget: Loss, n: int) -> np.ndarray:
         >>> least_mistakes(Approximate(1, "1e-2"), 3).round(4), least_mistakes(Rho("1/2"), 3).round(4)
         (array([0.2663, 0.0943, 0.031 ]), array([0.2605, 0.01  , 0.    ]))
 
-    Shown by `tests/test_bounds_pairs.py::test_no_pair_is_told_apart_better`.
+    Shown by `test_bounds_pairs.py::test_no_pair_is_told_apart_better`.
     """
     memory.require(40 * n, f"the risk of {2 * n:,} numbers under {budget}", "raise the budget")
     j = np.arange(n, dtype=float)

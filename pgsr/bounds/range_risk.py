@@ -56,7 +56,7 @@ def range_risk(lengths: object, budget: Number | Loss) -> np.ndarray:
         >>> range_risk([1, 10, 10**9], Approximate(1, "1e-8")).round(4), range_risk([1, 10, 10**9], Rho("1/2")).round(4)
         (array([0.2689, 0.7285, 0.8509]), array([0.2605, 0.4881, 0.541 ]))
 
-    Shown by `tests/test_bounds_range_risk.py::test_equals_brute_force`, and there against all mechanisms by linear
+    Shown by `test_bounds_range_risk.py::test_equals_brute_force`, and there against all mechanisms by linear
     and convex programming.
     """
     given = as_array(lengths)

@@ -51,7 +51,7 @@ def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
 
     Complexity: O(cells); with order and norm 1 O(cells log sizes).
 
-    Shown for all kinds of problems by `tests/test_certificates_lagrangian.py::test_wild_multipliers_give_a_bound`, to
+    Shown for all kinds of problems by `test_certificates_lagrangian.py::test_wild_multipliers_give_a_bound`, to
     be tight at good multipliers by `test_good_multipliers_reach_the_relaxed_optimum` in the same file.
     """
     prices = _Prices.of(problem, multipliers)

@@ -61,8 +61,8 @@ def is_potential_optimal(problem: Problem, estimate: Estimate, multipliers: Mult
     Raises:
         TooLargeError: weights times differences exceed 64-bit arithmetic.
 
-    Shown against exhaustive search by `tests/test_certificates_lagrangian.py::test_potentials_equal_brute_force` and
-    `tests/test_problems_sizes_per_level.py::test_flow_potentials_prove_the_best_point_and_no_other`.
+    Shown against exhaustive search by `test_certificates_lagrangian.py::test_potentials_equal_brute_force` and
+    `test_problems_sizes_per_level.py::test_flow_potentials_prove_the_best_point_and_no_other`.
     """
     if estimate.kind != "i":
         return False

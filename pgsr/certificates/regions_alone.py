@@ -36,7 +36,7 @@ def is_region_exchange_optimal(problem: Problem, estimate: Estimate) -> bool:
 
     One group less of size s saves 2 (x - y) - 1, where x > 0, and one more costs 2 (x - y) + 1. The objective is
     separable and convex, so the answer is optimal if and only if no saving exceeds a cost. In integers; O(cells).
-    Shown against exhaustive search by `tests/test_algorithms_simplex.py::test_exchange_test_equals_brute_force`.
+    Shown against exhaustive search by `test_algorithms_simplex.py::test_exchange_test_equals_brute_force`.
     """
     if estimate.kind != "i":
         return False
@@ -58,7 +58,7 @@ def simplex_bound(problem: Problem, estimate: Estimate) -> float:
 
     minimised cell by cell over d >= -y (integers if x is). Any t gives a bound; t[r] = min over s of x[r, s] - y[r, s]
     is the best one if `estimate` is the relaxed optimum. Nothing cancels against counts of 1e9. O(cells).
-    Shown by `tests/test_algorithms_simplex.py::test_any_estimate_gives_a_bound`.
+    Shown by `test_algorithms_simplex.py::test_any_estimate_gives_a_bound`.
     """
     terms = []
     for x, y, weights, groups in _blocks(problem, estimate):
@@ -144,7 +144,7 @@ def isotonic_is_optimal(
         >>> isotonic_is_optimal(np.array([1, 1, 2, 4, 5]), y, 0, None, norm=1)
         False
 
-    Shown equal to exhaustive search by `tests/test_certificates_regions_alone.py::test_chain_equals_brute_force`.
+    Shown equal to exhaustive search by `test_certificates_regions_alone.py::test_chain_equals_brute_force`.
     """
     from pgsr.certificates.chain_kernel import chain_closes
 
@@ -181,7 +181,7 @@ def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
     for each region, minimised by d = -c / 2. Any mu >= 0 gives a bound (mu[-1] = 0 and mu[n - 1] = 0 where there is no
     such condition). The ones used follow from the gradients 2 (x - y) of `estimate` and are the best ones if it is the
     optimum. A bound in reals is one in integers. O(cells).
-    Shown by `tests/test_certificates_regions_alone.py::test_any_estimate_gives_a_bound`.
+    Shown by `test_certificates_regions_alone.py::test_any_estimate_gives_a_bound`.
     """
     from pgsr.certificates.chain_kernel import chain_multipliers
 

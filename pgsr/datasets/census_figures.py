@@ -57,7 +57,7 @@ class StateFigures:
         """The mean size of the households of 7 or more: everybody else lives in smaller ones or group quarters.
 
         (population - group_quarters - sum over k < 7 of k n_k) / n_7+: 8.03 in the nation, 7.57 to 8.56 by state.
-        `tests/test_datasets_census_like.py::test_mean_of_seven_or_more` holds it there.
+        `test_datasets_census_like.py::test_mean_of_seven_or_more` holds it there.
         """
         smaller = sum(size * n for size, n in enumerate(self.households[:-1], start=1))
         return (self.population - self.group_quarters - smaller) / self.households[-1]

@@ -59,7 +59,7 @@ class TwoStage:
 
     Extends: H_c of Kuo et al. 2018, section 4.3, by the middle of its optima, and the relaxed M_c of Fioretto and Van
     Hentenryck 2019, section 8, to fitted instead of noisy values. Shown by
-    `tests/test_algorithms_two_stage.py`.
+    `test_algorithms_two_stage.py`.
     """
 
     integer: bool = True

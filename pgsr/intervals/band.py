@@ -110,7 +110,7 @@ def band(measurement: Measurement, level: Number = "0.9") -> Band:
         >>> found.lower[0], found.upper[0]
         (array([  0, 160, 240]), array([  7, 174, 240]))
 
-    Shown by `tests/test_intervals_band.py::test_the_exact_coverage_is_at_least_the_level`.
+    Shown by `test_intervals_band.py::test_the_exact_coverage_is_at_least_the_level`.
     """
     require_kind(measurement, Measurement, "the measurement", "give what Geometric(...).measure returned")
     wanted = exact_level(level)

@@ -79,7 +79,7 @@ def tightened(tree: Hierarchy, bounds: Bounds, sweeps: int = SWEEPS) -> Bounds |
         bounds: arrays of shape (regions, K + 1), whose upper bounds add up to less than 2^62 over regions or sizes.
         sweeps: how many at most.
 
-    Shown by `tests/test_intervals_band.py::test_tightening_excludes_nothing_and_equals_brute_force_over_sizes`.
+    Shown by `test_intervals_band.py::test_tightening_excludes_nothing_and_equals_brute_force_over_sizes`.
     """
     box = _Box(tree, *(side.copy() for side in (*bounds.counts, *bounds.cumulative)))
     for _ in range(sweeps):

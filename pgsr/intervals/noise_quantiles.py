@@ -39,7 +39,7 @@ def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) 
         >>> noise_quantiles([DiscreteGaussian(Fraction(2)), DiscreteGaussian(Fraction(6))], [10, 100], Fraction(9, 10))
         (4, 8)
 
-    Shown by `tests/test_intervals_band.py::test_quantiles_are_the_exact_laws`.
+    Shown by `test_intervals_band.py::test_quantiles_are_the_exact_laws`.
     """
     goal, places = log(level), range(len(laws))
     found = [int(law.deviation) for law in laws]

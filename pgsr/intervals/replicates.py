@@ -132,7 +132,7 @@ def posterior_intervals(
         >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
         True
 
-    Shown by `tests/test_intervals_posterior.py`.
+    Shown by `test_intervals_posterior.py`.
     """
     require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
     require_kind(released, Result, "the release", "give the result of the mechanism, which holds the noisy values")

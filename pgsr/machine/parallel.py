@@ -118,7 +118,7 @@ class Threads:
 class DaskMap:
     """A mapper onto the workers of a `dask.distributed.Client`; needs the package `distributed`.
 
-    Shown to give the same integers by `tests/test_nation_m_h.py`.
+    Shown to give the same integers by `test_nation_m_h.py`.
     """
 
     client: Any

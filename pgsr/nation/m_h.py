@@ -65,7 +65,7 @@ class StreamedLevelTreeProjection:
     Memory: about 150 bytes per cell that is worth looking at, 30 per cell of the parts in work.
 
     Extends: `TreeProjection`, to one part in memory at a time. Shown equal to it by
-    `tests/test_nation_m_h.py::test_equals_the_whole`.
+    `test_nation_m_h.py::test_equals_the_whole`.
     """
 
     engine: Mapper = field(default_factory=Engine)

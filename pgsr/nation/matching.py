@@ -62,7 +62,7 @@ class StreamedLevelMatching:
 
     Memory: about 60 bytes per cell of the parts in work.
 
-    Shown by `tests/test_nation_matching.py::test_a_nation_in_parts_equals_the_whole`.
+    Shown by `test_nation_matching.py::test_a_nation_in_parts_equals_the_whole`.
     """
 
     engine: Mapper = field(default_factory=Engine)

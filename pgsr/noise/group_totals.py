@@ -50,7 +50,7 @@ def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law
         >>> noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), Seeded("totals"))
         array([28, 15, 17])
 
-    Its law on one, two and three levels: `tests/law_checks.py::noisy_totals_lose_their_epsilon`.
+    Its law on one, two and three levels: `tests/assurance/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy
     noisy = numbers.astype(np.int64, copy=True)

@@ -8,7 +8,7 @@ outcome of the root the other levels keep their own epsilons, as their sensitivi
 The root needs little for it. A size that has one group in one of fifty equal regions has fifty in the root, and noise
 that is fifty times that of the regions hides it no more.
 
-`tests/test_noise_split_by_root.py` compares likelihoods of root and leaf together with e^epsilon, for every outcome.
+`test_noise_split_by_root.py` compares likelihoods of root and leaf together with e^epsilon, for every outcome.
 
 Extends: the views of Kuo et al. 2018, section 4.
 
@@ -43,7 +43,7 @@ class SplitByRoot:
         >>> SplitByRoot().view_at(3, np.array([0.5, 0.3, 0.15, 0.05, 0, 0]), groups=9)
         Split(3)
 
-    Shown by `tests/test_noise_split_by_root.py::test_the_views_follow_from_the_published_root_alone`.
+    Shown by `test_noise_split_by_root.py::test_the_views_follow_from_the_published_root_alone`.
     """
 
     has_a_cell_per_size = False

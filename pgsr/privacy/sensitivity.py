@@ -113,7 +113,7 @@ def sensitivity_of(
         >>> sensitivity_of(View.COUNTS, Unit.GROUP, max_size=20, relation=Relation.REPLACE)
         Sensitivity(l1=2, l2_squared=2, largest=1)
 
-    Shown by `tests/test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`; all but moved counts at K = 1
+    Shown by `test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`; all but moved counts at K = 1
     are reached.
     """
     require_kind(view, AnyView, "view", "give View.COUNTS, View.CUMULATIVE, View.RANKED or Split(5)")

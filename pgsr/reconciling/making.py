@@ -119,9 +119,9 @@ def reconcile(
         ([8, 8, 0], 'proved optimal')
 
     Source: weighted least squares under consistency is Hay et al. 2010; with integers and signs it is M_H of Fioretto
-    and Van Hentenryck 2019. Shown equal to exhaustive search by `tests/test_reconciling.py::test_equals_brute_force`.
+    and Van Hentenryck 2019. Shown equal to exhaustive search by `test_reconciling.py::test_equals_brute_force`.
     The laws that `noise` asks for are stated in `pgsr.reconciling.posterior`, and shown equal to enumeration by
-    `tests/test_reconciling_posterior.py::test_equals_enumeration`.
+    `test_reconciling_posterior.py::test_equals_enumeration`.
     """
     said = [where] if isinstance(where, Condition | Either) else list(where)
     if not isinstance(level, float) or not 0 < level < 1:

@@ -293,7 +293,7 @@ def table_posterior(found: MeasuredCells, law: NoiseLaw, chance: float, shape: n
     Complexity: O(log n w^2) per child of families of n, with windows of w numbers, some 30 times the noise's deviation
     for leaves; some five times for learning, and `POINTS` times where r is open.
 
-    Shown equal to enumeration by `tests/test_reconciling_posterior.py::test_equals_enumeration`.
+    Shown equal to enumeration by `test_reconciling_posterior.py::test_equals_enumeration`.
     """
     tree, sizes = found.tree, found.shape[1]
     low, high = _windows(found, law)

@@ -24,7 +24,7 @@ def estimates_and_variances(tree: Hierarchy, y: np.ndarray, precision: np.ndarra
 
     Complexity: O(regions x sizes).
 
-    Shown equal to dense least squares by `tests/test_reconciling_variances.py::test_equal_dense_least_squares`.
+    Shown equal to dense least squares by `test_reconciling_variances.py::test_equal_dense_least_squares`.
     """
     z, v = np.where(precision > 0, y, 0.0), np.empty(y.shape)
     with np.errstate(divide="ignore"):

@@ -86,7 +86,7 @@ def count_groups(
         [[[1, 1, 1]], [[0, 1], [1, 1]]]
 
     Source: Kuo et al. 2018, section 3; Fioretto and Van Hentenryck 2019, section 2. Against a loop over dictionaries:
-    `tests/test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
+    `test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
     """
     sizes = tuple(max_size) if isinstance(max_size, list | tuple) else (max_size,)
     sizes = tuple(map(_checked_size, sizes))

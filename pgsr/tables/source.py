@@ -84,7 +84,7 @@ class Csv:
         >>> Csv("people.csv", cast={"group": "integer"}, delimiter=";").cast
         {'group': 'integer'}
 
-    Shown by `tests/test_tables_csv_files.py`, against Python's csv module.
+    Shown by `test_tables_csv_files.py`, against Python's csv module.
     """
 
     pattern: str | Path

@@ -27,7 +27,7 @@ def private_folder(parent: Path) -> Iterator[str]:
         ...     oct(os.stat(folder).st_mode & 0o777)
         '0o700'
 
-    Shown by `tests/test_tables_hostile.py::test_folders_that_killed_processes_left_are_deleted`.
+    Shown by `test_tables_hostile.py::test_folders_that_killed_processes_left_are_deleted`.
     """
     for name in os.listdir(parent):
         if name.startswith(PREFIX):

@@ -125,7 +125,7 @@ class ChosenByScore:
     **Why not eps + eps2**, as the paper says: that needs each candidate to run on data of its own. Let two candidates
     each answer well or badly from the same bit, badly with probability q under D and q / e^eps under D'. The release is
     bad only if both are: probability q^2 against q^2 / e^(2 eps), a loss of 2 eps however small eps2 is. Shown in
-    fractions by `tests/test_kuo2018_choosing_score.py::test_counter_example_to_the_published_accounting`.
+    fractions by `test_kuo2018_choosing_score.py::test_counter_example_to_the_published_accounting`.
 
     Fractional answers are scored as rounded to the nearest integers, and released as they are. The reason names the
     chosen candidate; scores, noisy ones too, are not released.
@@ -155,7 +155,7 @@ class ChosenByScore:
 
     Source: Kuo et al. 2018, algorithm selection, after Chaudhuri et al. 2011, whose theorem uses disjoint parts of the
     data; report-noisy-max: Dwork and Roth 2014, section 3.3. The steps are shown by
-    `tests/test_kuo2018_choosing_score.py::test_sensitivity_of_scores` and
+    `test_kuo2018_choosing_score.py::test_sensitivity_of_scores` and
     `test_noisy_choice_loses_at_most_its_epsilon`.
     """
 

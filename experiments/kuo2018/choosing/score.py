@@ -59,7 +59,7 @@ def score(truth: CountOfCounts, estimate: Estimate) -> int | None:
         200
 
     Source: Kuo et al. 2018, section 3.2. Sensitivity = number of levels:
-    `tests/test_kuo2018_choosing_score.py::test_sensitivity_of_scores`.
+    `test_kuo2018_choosing_score.py::test_sensitivity_of_scores`.
     """
     values = estimate.as_counts
     n_regions, n_sizes = truth.hierarchy.n_regions, truth.max_size + 1

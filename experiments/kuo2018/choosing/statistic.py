@@ -33,7 +33,7 @@ def distinct_sizes(truth: CountOfCounts) -> int:
 
     An entity moves one group from s to s + 1. Size s may vanish (-1) and size s + 1 may appear (+1); no other cell
     changes, so the sum of both is -1, 0 or 1. At K nothing changes, and an empty group adds size 0 at most.
-    Shown by `tests/test_kuo2018_choosing_score.py::test_sensitivity_of_distinct_sizes`.
+    Shown by `test_kuo2018_choosing_score.py::test_sensitivity_of_distinct_sizes`.
     """
     return int(np.count_nonzero(truth.rows(0, 1)))
 

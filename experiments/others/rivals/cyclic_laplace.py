@@ -19,9 +19,9 @@ PoPETs 2026(2), pages 615-641, section 3; noise, cut-off and scaling as their pu
 stage, a count for every labelled category, is another release and not here. The paper compares by figure 3, on data
 that are not here: that its errors are below those of noise on the histogram and of Privelet as sizes get more, by the
 earth mover's distance, is what `test_cyclic_noise_beats_histogram_noise_and_privelet` of
-`tests/test_experiments_others_rivals.py` finds on made-up counts.
+`test_experiments_others_rivals.py` finds on made-up counts.
 
-Shown by `tests/test_experiments_others_rivals.py::test_law_of_cyclic_noise`, by its exact law on small worlds.
+Shown by `test_experiments_others_rivals.py::test_law_of_cyclic_noise`, by its exact law on small worlds.
 """
 
 from dataclasses import replace

@@ -15,7 +15,7 @@ dyadic ranges, the pure epsilon and equal shares of all levels are choices made 
 
 Source: Boninsegna and Silvestri 2025, "InfTDA: a simple TopDown mechanism for hierarchical differentially private
 counting queries", arXiv 2505.05347, and their PoPETs 2025 paper, arXiv 2412.09256. That a half is nearest in Chebyshev
-distance is checked against all by `tests/test_experiments_others_rivals.py::test_halves_are_nearest`.
+distance is checked against all by `test_experiments_others_rivals.py::test_halves_are_nearest`.
 """
 
 from functools import partial

@@ -17,7 +17,7 @@ an approximation, and errors are measured by the earth mover's distance, not by 
 
 Source: James and Stein 1961; towards a common mean: Efron and Morris 1973; in blocks: Cai 1999. That it beats the noisy
 values by squares where the theorem holds is what `test_shrinkage_gains_by_squares` of
-`tests/test_experiments_others_rivals.py` finds.
+`test_experiments_others_rivals.py` finds.
 """
 
 from functools import partial

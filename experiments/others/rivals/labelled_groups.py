@@ -22,7 +22,7 @@ It assumes nothing of the counts.
 Source: Ghazi, Kamath, Kumar and Manurangsi 2022, "Anonymized histograms in intermediate privacy models", NeurIPS 2022
 (post-processing the noisy histogram); Wu and Pagh 2024, "Profile reconstruction from private sketches", ICML 2024 (the
 inverse of the noise). Both bound other errors, with other post-processing; the isotonic regression is a choice made
-here. Shown by `tests/test_experiments_others_rivals.py::test_the_filter_inverts_the_noise`.
+here. Shown by `test_experiments_others_rivals.py::test_the_filter_inverts_the_noise`.
 """
 
 from functools import partial

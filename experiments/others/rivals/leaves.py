@@ -54,7 +54,7 @@ class Additive:
         sensitivity: of the vector, from K.
         estimate: an `Estimator`; what it returns is cut off at 0, scaled to the number of groups, and rounded.
 
-    Shown by `tests/test_experiments_others_rivals.py::test_sensitivities_by_enumeration`.
+    Shown by `test_experiments_others_rivals.py::test_sensitivities_by_enumeration`.
     """
 
     name: str

@@ -25,8 +25,8 @@ Source: Blocki, Datta and Bonneau 2016, "Differentially private password frequen
 "Differentially private integer partitions and their applications", for the bounded case. They prove an L1 error of
 O(sqrt(N) / epsilon) for N users and conjecture O(sqrt(N / epsilon)); their printed errors are of a list of passwords
 that is not here. Numbers of partitions in a box, and all
-probabilities on small worlds: `tests/test_experiments_others_rivals.py::test_partitions_by_enumeration`; growth:
-`tests/test_experiments_others_rivals.py::test_partitions_grow_as_conjectured`.
+probabilities on small worlds: `test_experiments_others_rivals.py::test_partitions_by_enumeration`; growth:
+`test_experiments_others_rivals.py::test_partitions_grow_as_conjectured`.
 """
 
 from collections.abc import Sequence

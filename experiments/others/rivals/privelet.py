@@ -19,7 +19,7 @@ It assumes nothing of the counts. A range of sizes has an error of order h^1.5 /
 
 Source: Xiao, Wang and Gehrke 2010, "Differential privacy via wavelet transforms", ICDE 2010, section IV (one ordinal
 attribute). Its bound on the noise of a range, a variance of (2 + h) lambda^2 at most, is checked by
-`tests/test_experiments_others_rivals.py::test_privelet_keeps_the_variance_of_its_lemma`.
+`test_experiments_others_rivals.py::test_privelet_keeps_the_variance_of_its_lemma`.
 """
 
 from functools import partial

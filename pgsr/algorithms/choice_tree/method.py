@@ -54,7 +54,7 @@ class ChoiceTree(GatedMethod):
         ('OPTIMAL', 4, [[3, 3], [0, 3]])
 
     Extends: M_H and M_c of Fioretto and Van Hentenryck 2019, sections 5 and 8, by choices, as branch and bound over
-    disjunctions does. Shown equal to exhaustive search by `tests/test_choice_tree.py`.
+    disjunctions does. Shown equal to exhaustive search by `test_choice_tree.py`.
     """
 
     most: int = MOST

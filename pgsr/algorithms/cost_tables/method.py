@@ -59,15 +59,15 @@ class CostTables(GatedMethod):
         np.int64(6)
 
     Source: Fioretto and Van Hentenryck 2019, sections 6 and 7, (d1) to (d4), equation (4). Shown equal to exhaustive
-    search by `tests/test_cost_tables.py::test_equals_brute_force`.
+    search by `test_cost_tables.py::test_equals_brute_force`.
 
     Theorem 1 of Fioretto and Van Hentenryck 2019: there are O(regions x sizes x D) sub-problems, with D the most values
     of a table. Shown by sub-problems that are counted,
-    `tests/test_cost_tables_operations.py::test_as_many_subproblems_as_regions_times_sizes_times_values` and
-    `tests/test_cost_tables_operations.py::test_never_more_subproblems_than_regions_times_sizes_times_values`.
+    `test_cost_tables_operations.py::test_as_many_subproblems_as_regions_times_sizes_times_values` and
+    `test_cost_tables_operations.py::test_never_more_subproblems_than_regions_times_sizes_times_values`.
 
     Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown by
-    `tests/test_cost_tables.py::test_all_tables_are_convex`.
+    `test_cost_tables.py::test_all_tables_are_convex`.
     """
 
     window: Window = "paper"

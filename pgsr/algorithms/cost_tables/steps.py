@@ -109,8 +109,8 @@ class SlopeMerge:
     Complexity: O(entries log tables), as the sort merges runs that are sorted already.
 
     Extends: equation (4) of Fioretto and Van Hentenryck 2019, section 7, by one sort for all values. Shown equal to
-    `SlopeGreedy` and to enumeration by `tests/test_cost_tables.py::test_steps_equal_enumeration`; its complexity by
-    counted comparisons in `tests/test_cost_tables_operations.py::test_a_table_takes_d_log_d_comparisons`.
+    `SlopeGreedy` and to enumeration by `test_cost_tables.py::test_steps_equal_enumeration`; its complexity by
+    counted comparisons in `test_cost_tables_operations.py::test_a_table_takes_d_log_d_comparisons`.
 
     Example:
         >>> georgia, michigan = [9, 4, 1, 0, 1, 4, 9], [0, 1, 4, 9, 16, 25, 36]
@@ -145,11 +145,11 @@ class SlopeGreedy:
     Complexity: O(values log children) with a heap of the children's next slopes; a Python loop.
 
     Source: Fioretto and Van Hentenryck 2019, section 7, equation (4). Shown by
-    `tests/test_cost_tables.py::test_steps_equal_enumeration`.
+    `test_cost_tables.py::test_steps_equal_enumeration`.
 
     Theorem 3 of Fioretto and Van Hentenryck 2019: a table of D values takes O(D log D) operations. Shown by comparisons
-    that are counted, `tests/test_cost_tables_operations.py::test_a_table_takes_d_log_d_comparisons` and
-    `tests/test_cost_tables_operations.py::test_the_whole_program_takes_d_log_d_comparisons_per_region_and_size`.
+    that are counted, `test_cost_tables_operations.py::test_a_table_takes_d_log_d_comparisons` and
+    `test_cost_tables_operations.py::test_the_whole_program_takes_d_log_d_comparisons_per_region_and_size`.
     """
 
     def unavailable(self) -> Result | None:

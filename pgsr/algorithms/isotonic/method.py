@@ -141,7 +141,7 @@ class MinMax(Isotonic):
 
     Status: as of `Isotonic`.
 
-    Source: Kuo et al. 2018, section 4.2; Barlow et al. 1972. Shown by `tests/test_isotonic.py::test_min_max_is_pav`.
+    Source: Kuo et al. 2018, section 4.2; Barlow et al. 1972. Shown by `test_isotonic.py::test_min_max_is_pav`.
     """
 
     conditions_taken: ClassVar[Taken] = Taken.NONE

@@ -42,7 +42,7 @@ def isotonic_l1(y: np.ndarray, lower: int, upper: int, optimum: Optimum = Optimu
         (array([1, 1, 2, 4, 4]), array([2, 2, 2, 5, 5]), array([1.5, 1.5, 2. , 4.5, 4.5]))
 
     Source: Kuo et al. 2018, section 4.3; the slope trick is folklore of isotonic median regression. Shown by
-    `tests/test_isotonic.py::test_l1_equals_brute_force`.
+    `test_isotonic.py::test_l1_equals_brute_force`.
     """
     from pgsr.engines.isotonic_kernel import l1_smallest
 
@@ -73,7 +73,7 @@ def isotonic_l1_middles(rows: np.ndarray, upper: np.ndarray) -> np.ndarray:
         >>> isotonic_l1_middles(np.array([[3, 1, 2, 5, 4]]), np.array([9]))
         array([[1.5, 1.5, 2. , 4.5, 4.5]])
 
-    Shown by `tests/test_isotonic.py::test_middles_of_rows_are_those_of_vectors`.
+    Shown by `test_isotonic.py::test_middles_of_rows_are_those_of_vectors`.
     """
     from pgsr.engines.isotonic_kernel import l1_middle_rows
 
@@ -107,7 +107,7 @@ def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: i
         >>> isotonic_within(np.array([10, 0]), np.array([0, 0]), np.array([2, 99]), 2, Optimum.SMALLEST)
         array([2, 2])
 
-    Shown equal to exhaustive search by `tests/test_isotonic.py::test_bounds_of_cells_equal_brute_force`.
+    Shown equal to exhaustive search by `test_isotonic.py::test_bounds_of_cells_equal_brute_force`.
     """
     from pgsr.engines.isotonic_kernel import l2_blocks_within
 
@@ -242,7 +242,7 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
         array([[0, 1, 1, 2, 2, 6, 6, 9]])
 
     Source: Kuo et al. 2018, sections 4.2 and 4.3; pool-adjacent-violators after Barlow et al. 1972. Shown by
-    `tests/test_isotonic.py::test_equals_brute_force`.
+    `test_isotonic.py::test_equals_brute_force`.
     """
     from pgsr.engines.isotonic_kernel import isotonic_l2_rows
 

@@ -101,7 +101,7 @@ class CumulativeIntegers(GatedMethod):
         (True, 6)
 
     Source: the problem, Fioretto and Van Hentenryck 2019, section 8; the method is new here. Shown by
-    `tests/test_m_c_integers.py`.
+    `test_m_c_integers.py`.
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS

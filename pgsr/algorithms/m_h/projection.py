@@ -72,7 +72,7 @@ class TreeProjection(GatedMethod):
         np.int64(6)
 
     Source: the problem and the dynamic program on cost tables, Fioretto and Van Hentenryck 2019, sections 5 to 7. Shown
-    equal to exhaustive search by `tests/test_m_h_projection.py::test_equals_brute_force`.
+    equal to exhaustive search by `test_m_h_projection.py::test_equals_brute_force`.
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS

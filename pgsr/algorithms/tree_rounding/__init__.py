@@ -32,7 +32,7 @@ smallest remaining parts wait.
 
 **Bounds.** Every child is below t[j, s] + 1, and the leads and lags of the children of one parent cancel. So the sum of
 errors against t over the children of one parent is below twice their number, and it is 0 at s = K, where t is integer.
-No statement about one child's lag is proved; it is measured in `tests/test_tree_rounding.py`, which also compares the
+No statement about one child's lag is proved; it is measured in `test_tree_rounding.py`, which also compares the
 sum of squares with the least of all ways to share.
 
 Complexity: O(cells), and O(children log children) where a parent gains groups.

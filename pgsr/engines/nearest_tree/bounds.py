@@ -11,7 +11,7 @@ and, once this is done everywhere, downwards, where "others" are the other child
 
 On a tree this is complete: the numbers that a cell takes in all solutions are exactly its interval, and there is no
 solution if and only if an interval is empty on the way up, or the total of the root over all sizes is out of reach.
-Shown against exhaustive search by `tests/test_nearest_tree_bounds.py::test_intervals_equal_brute_force`.
+Shown against exhaustive search by `test_nearest_tree_bounds.py::test_intervals_equal_brute_force`.
 """
 
 from dataclasses import dataclass

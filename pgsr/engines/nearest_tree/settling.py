@@ -32,7 +32,7 @@ def settled(tree: Hierarchy, y: np.ndarray, w: np.ndarray, x: np.ndarray, root: 
         x: an answer up to last digits of prices, whose positive leaves are a start; shape of y.
         root: the price that the root is paid.
 
-    Shown equal to exact fractions by `tests/test_reconciling_weights.py::test_heavy_rows_that_contradict_each_other`.
+    Shown equal to exact fractions by `test_reconciling_weights.py::test_heavy_rows_that_contradict_each_other`.
     """
     found, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
     step = max(1, BLOCK_CELLS // tree.n_regions)

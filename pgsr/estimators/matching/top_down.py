@@ -55,7 +55,7 @@ class Matching:
 
     Complexity: that of the fit, and O(runs x children) per region for the rest (with the default matcher).
 
-    Source: Kuo et al. 2018, section 5 and algorithms 1 and 2. Shown by `tests/test_matching.py`.
+    Source: Kuo et al. 2018, section 5 and algorithms 1 and 2. Shown by `test_matching.py`.
     """
 
     fit: IsotonicFit = field(default_factory=IsotonicFit)

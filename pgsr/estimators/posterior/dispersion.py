@@ -16,7 +16,7 @@ them. Without evidence k stays at `MOST`, by a normal law of deviation 1 of log 
 No shape is larger. Deviations follow the counts, so that what is left looks too regular: without this bound shapes of
 thousands were found on taxis, and errors grew by 2 %.
 
-Shown by `tests/test_posterior_dispersion.py`.
+Shown by `test_posterior_dispersion.py`.
 """
 
 import numpy as np

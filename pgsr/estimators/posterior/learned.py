@@ -39,7 +39,7 @@ than there was at the start, the start is the prior, and `Learned.remark` says s
 docs/derivations/posterior.md derives all this.
 
 Sources: Louis 1982 (information), Dempster, Laird and Rubin 1977 (EM), Schall 1991 (scales), Eilers and Marx 1996
-(penalised differences). Shown by `tests/test_posterior_learned.py`.
+(penalised differences). Shown by `test_posterior_learned.py`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -91,7 +91,7 @@ class Posterior:
 
     Extends: the relaxed M_c of Fioretto and Van Hentenryck 2019, section 8, which makes regions add up, solved with the
     posterior means of every region's counts in place of its noisy values; `pgsr.estimators.posterior` derives it. Shown
-    by `tests/test_posterior_method.py`.
+    by `test_posterior_method.py`.
     """
 
     integer: bool = True

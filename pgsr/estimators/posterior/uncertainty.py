@@ -75,7 +75,7 @@ class Uncertainty:
         most: no cumulative count is larger, shape (regions,).
         fixed: whether the last cumulative count is public.
 
-    Shown by `tests/test_posterior_uncertainty.py` and `tests/test_posterior_prior_error.py`.
+    Shown by `test_posterior_uncertainty.py` and `test_posterior_prior_error.py`.
     """
 
     counts: Reach

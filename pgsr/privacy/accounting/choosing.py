@@ -83,7 +83,7 @@ def best_noise(
         >>> best_noise(Approximate(1, "1e-8"), [Sensitivity(((1,),))] * 20)[0]
         GaussianNoise(rho=Fraction(192209, 200000000))
 
-    Shown by `tests/test_accounting_choosing.py`.
+    Shown by `test_accounting_choosing.py`.
     """
     require_kind(budget, Loss, "the budget", "give PureEpsilon(1), Approximate(1, '1e-8') or Rho('1/10')")
     if not budget.positive:

@@ -42,7 +42,7 @@ class Composition:
     by one: Zhu, Dong & Wang 2022, theorem 10 (dominating pairs compose). Randomised response: Kairouz, Oh & Viswanath
     2015, theorem 2.
 
-    Shown by `tests/test_accounting_composing.py`.
+    Shown by `test_accounting_composing.py`.
     """
 
     pure: PureEpsilon | None

@@ -64,7 +64,7 @@ def rho_of_law(law: Law, change: Iterable[int]) -> Fraction:
         >>> float(rho_of_law(DoubleGeometric(Fraction(1)), [1, 1])), rho_of_law(DiscreteGaussian(Fraction(2)), [3, 1])
         (0.9242343145200195, Fraction(5, 2))
 
-    Shown by `tests/test_accounting_noise_rho.py`.
+    Shown by `test_accounting_noise_rho.py`.
     """
     changes = Counter(abs(_whole(k)) for k in change)
     if isinstance(law, DiscreteGaussian):

@@ -32,7 +32,7 @@ class Odometer:
 
     Source: Kairouz, Oh & Viswanath 2015, theorems 2 and 3 (randomised response, and that with chance delta).
 
-    Shown by `tests/test_accounting_odometer.py`.
+    Shown by `test_accounting_odometer.py`.
     """
 
     losses: tuple[Loss, ...]

@@ -5,7 +5,7 @@
 
 Source of the law: Ghosh, Roughgarden, Sundararajan 2009, as used by Kuo et al. 2018 and Fioretto, Van Hentenryck 2019.
 The slides and the poster of the first and the text of the second print the normaliser with epsilon where epsilon /
-sensitivity belongs (`tests/test_laws_double_geometric.py::test_printed_normaliser_is_not_ours`).
+sensitivity belongs (`test_laws_double_geometric.py::test_printed_normaliser_is_not_ours`).
 """
 
 from collections.abc import Iterator

@@ -68,7 +68,7 @@ def check(
         >>> report.passed, report.findings[0].sentence
         (False, "'no such folder' is no folder; name the folder of a release")
 
-    Shown by `tests/test_release_checking.py`: every change of one number, field or file is found.
+    Shown by `test_release_checking.py`: every change of one number, field or file is found.
     """
     return ReleaseCheck(Path(folder), digest, key, ignore).report(progress)
 

@@ -37,7 +37,7 @@ the others of `two_stage` with the borders of now.
 With borders in the middle the two other gaps changed up to 34 cells of `two_stage` (40 of 3,586,410 of `taxi_like`),
 and errors of 1e-8 changed 34 at epsilon 1/10 with the root's total alone, where now 0 change. So nothing that a machine
 should do changes more than one cumulative count in 28,000; the rule allows one in 10,000. On one machine a replay is
-equal, every count (`tests/test_release_near_replay.py`).
+equal, every count (`test_release_near_replay.py`).
 
 Of split views with the threshold 12 (3,195 x 301 cells, 105,480,101 groups, epsilon 1) one thread, NumPy without AVX2
 and AVX-512 and loops compiled for a generic processor, all at once, changed 0 cumulative counts of `posterior` and 0 of

@@ -109,7 +109,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
         >>> judge(noisy, (right, right)).refuted, judge(noisy, (wrong, wrong)).refuted
         (False, True)
 
-    The false alarm is shown by `tests/test_release_noise_law.py`.
+    The false alarm is shown by `test_release_noise_law.py`.
     """
     found = [family for family in families(measurement, by_root) if family.size]
     if not found:

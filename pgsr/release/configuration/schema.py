@@ -250,4 +250,4 @@ CONFIGURATION = DeclaredTable(
     ),
     one_of=((("epsilon",), ("rho",)), (("entities",), ("tuples",))),
 )
-"""The whole file. `tests/test_release_schema.py` shows that the reading code reads every key of it."""
+"""The whole file. `test_release_schema.py` shows that the reading code reads every key of it."""

@@ -62,7 +62,7 @@ class CountIntervals:
             NoEstimateError: the post-processing was not finished, and why.
             MemoryNeededError: the intervals do not fit.
 
-        Shown by `tests/test_release_count_intervals.py`.
+        Shown by `test_release_count_intervals.py`.
         """
         _ = result.estimate  # raises where the post-processing was not finished
         about, level = result.uncertainty, float(probability)

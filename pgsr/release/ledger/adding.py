@@ -30,7 +30,7 @@ def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
 
     Source: Dwork & Roth 2014, theorem 2.2 (epsilon); Bun & Steinke 2016, proposition 1.9 (rho).
 
-    Shown by `tests/test_ledger_adding.py::test_group_privacy_by_enumeration`.
+    Shown by `test_ledger_adding.py::test_group_privacy_by_enumeration`.
     """
     k = steps(charged, under)
     if k == 1:
@@ -66,7 +66,7 @@ def fits(total: Loss, losses: Sequence[Loss]) -> bool:
         >>> fits(Rho(1), [PureEpsilon(1), Rho("1/2")])
         True
 
-    Shown by `tests/test_ledger_adding.py`.
+    Shown by `test_ledger_adding.py`.
     """
     epsilon, delta, rho = _sums(total, losses)
     most_epsilon, most_delta, most_rho = total.parts

@@ -57,7 +57,7 @@ class LedgerFile:
         (PureEpsilon(epsilon 1/4), True)
         >>> folder.cleanup()
 
-    Shown by `tests/test_ledger_file.py` and `tests/test_ledger_contents.py`.
+    Shown by `test_ledger_file.py` and `test_ledger_contents.py`.
     """
 
     path: Path

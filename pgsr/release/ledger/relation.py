@@ -30,7 +30,7 @@ def steps(charged: Relation, under: Relation) -> int:
         >>> steps(Relation.ADD_REMOVE, under=Relation.REPLACE)
         2
 
-    Shown by `tests/test_ledger_adding.py::test_steps_by_enumeration`.
+    Shown by `test_ledger_adding.py::test_steps_by_enumeration`.
     """
     found = _STEPS[under].get(charged)
     if found is None:

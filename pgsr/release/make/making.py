@@ -87,7 +87,7 @@ def publish(
 
     Example: in `help(pgsr.release)`, from three data frames to a checked folder.
 
-    Shown by `tests/test_release.py` and `tests/test_release_making.py`.
+    Shown by `test_release.py` and `test_release_making.py`.
     """
     config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")

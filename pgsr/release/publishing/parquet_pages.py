@@ -41,7 +41,7 @@ def require_plain(path: Path) -> None:
 
     Other readers skip rows by these statistics. What a page holds after its last value is not looked at.
 
-    Shown by `tests/test_release_forgeries.py`.
+    Shown by `test_release_forgeries.py`.
     """
     hidden = f"{path.name} holds bytes that belong to no column"
     with (

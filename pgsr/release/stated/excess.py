@@ -15,7 +15,7 @@ nearest one of m..K never moves two sizes apart (it is non-expansive), so whatev
 most q changes its excess by at most q, and a group that is not touched keeps its excess. The counts by excess of
 neighbouring data sets therefore differ by no more than counts by size 0..K - m of neighbours do, and the sensitivities
 of these hold (`pgsr.privacy.sensitivity`). With noisy totals a group that comes with its first entity has an excess of
-at most q, too. Enumerated for small worlds by `tests/test_release_min_size.py::test_every_neighbour`.
+at most q, too. Enumerated for small worlds by `test_release_min_size.py::test_every_neighbour`.
 """
 
 from collections.abc import Callable

@@ -38,7 +38,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
         n_filled: cells that have a row.
         intervals: whether the table has columns of intervals, and so a row for nearly every cell.
 
-    Shown by `tests/test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
+    Shown by `test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
     """
     if intervals:
         n_filled = n_regions * n_sizes
@@ -58,7 +58,7 @@ def level_peak_bytes(n_regions: int, n_cells: int, n_filled: int) -> int:
         n_cells: of all levels.
         n_filled: cells that have a row.
 
-    Fitted to measured peaks, as shown by `tests/test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
+    Fitted to measured peaks, as shown by `test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
     return _AT_REST + 2_000 * n_regions + 110 * n_cells + 125 * n_filled
 

@@ -44,7 +44,7 @@ def sensitivities(workload: Workload, neighbours: Neighbours, *, pairs: bool = F
         Q whole numbers, the same for all queries of a marginal.
 
     Source: Liu & Wu 2022, sections 3 and 6 and table 2 for the definitions; the numbers are derived here and compared
-    with the enumeration of all neighbours in `tests/test_synthesis_sensitivity.py`.
+    with the enumeration of all neighbours in `test_synthesis_sensitivity.py`.
 
     Example:
         >>> from pgsr.synthesis import Attribute

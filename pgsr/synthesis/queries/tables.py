@@ -141,7 +141,7 @@ def persons_factor(
     that a child with two such parents counts twice.
 
     Source: Liu & Wu 2022, sections 5 and 6. Against the enumeration of all groups:
-    `tests/test_synthesis_mixture.py::test_answers_are_those_of_all_groups_weighted_by_their_chance`.
+    `test_synthesis_mixture.py::test_answers_are_those_of_all_groups_weighted_by_their_chance`.
     """
     roles = range(len(domain.roles))
     if level is Level.GROUP:

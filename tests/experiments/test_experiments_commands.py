@@ -1,0 +1,166 @@
+"""The command line of the experiments, experiments in files of a user's own, and the registry."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sweeps
+import typer
+from typer.testing import CliRunner, Result
+
+from pgsr import PgsrError
+from pgsr.experiments.commands.complete import app
+from pgsr.experiments.commands.listing import list_commands
+from pgsr.experiments.engine import from_file
+from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
+from pgsr.experiments.engine.store import Store, StoredCell
+from pgsr.experiments.registry import EXPERIMENTS, find
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_registry_is_sound():
+    ids = [experiment.id for experiment in EXPERIMENTS]
+    assert len({name.lower() for name in ids}) == len(ids)
+    for experiment in EXPERIMENTS:
+        for profile in experiment.profiles:
+            keys = [task.cell.key for task in experiment.tasks(profile)]
+            assert keys
+            assert len(set(keys)) == len(keys)
+    assert find("k8").id == "K8"
+    with pytest.raises(ExperimentError, match=r"'K99' is unknown; use one of .*K8"):
+        find("K99")
+
+
+def test_the_command_line(tmp_path, monkeypatch):
+    def call(*arguments: str) -> str:
+        done = CliRunner().invoke(app, [*arguments])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    out = ["--out", str(tmp_path)]
+    assert "K8" in call("list")
+    assert "8 cells: 8 missing; ran: 4 done; 4 left" in call("run", "k8", "--profile", "smoke", "--limit", "4", *out)
+    assert "8" in call("status", "K8", *out)
+    store = Store(tmp_path)
+    entry = next(iter(store.entries("K8", Profile.SMOKE)))
+    assert isinstance(entry, StoredCell)
+    store.save(replace(entry, cell=replace(entry.cell, arm="an arm of yesterday")), Profile.SMOKE)
+    plotted = call("plot", "K8", "--profile", "smoke", *out)
+    assert "1 stored cells are of no arm or data set of today and left out" in " ".join(plotted.split())
+    assert "bottom-up is better at" in " ".join(plotted.split())
+    assert "profile too small" in " ".join(plotted.split())
+    assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}
+    said = " ".join(call("verdicts", "K8", "K9", "--profile", "smoke", *out).split())
+    assert "4 cells are missing" in said
+    assert "K9 L1 against L2 nothing is stored" in said
+    assert "1 of 2 experiments have results in profile smoke: " in said
+    assert "Findings by cause" in said
+    assert "bottom-up is better at" in said
+    command = "python -m pgsr.experiments run K8 --profile paper"
+    for arguments, words in (
+        (["run", "K99"], "use one of"),
+        (["plot", "K99"], "use one of"),
+        (["status", "K99"], "use one of"),
+        (["plot", "K8", "--profile", "paper", *out], command),
+        (["verdicts", "K8", "--profile", "paper", *out], command),
+    ):
+        error = CliRunner().invoke(app, arguments).exception
+        assert isinstance(error, PgsrError)
+        assert words in str(error)
+    monkeypatch.setattr(
+        "pgsr.experiments.commands.registered.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
+    )
+    assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
+    assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)
+
+
+def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+    """The command line as a user has it, in a folder of the user's."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
+    command = [sys.executable, "-m", "pgsr.experiments", *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def call_here(*arguments: str) -> Result:
+    """The command line in this process, in the folder where the test is."""
+    return CliRunner().invoke(app, [*arguments])
+
+
+def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
+    """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
+    monkeypatch.chdir(tmp_path)
+    written = call_here("new", "mine")
+    assert written.exit_code == 0, written.output
+    assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout
+    ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "6 cells: 6 missing; ran: 6 done" in ran.stdout
+    assert "nothing to do: 6 cells, 6 finished" in call_here("run", "mine.py", "--profile", "smoke").stdout
+    drawn = call_here("plot", "mine.py", "--profile", "smoke")
+    assert drawn.exit_code == 0, drawn.output
+    assert (tmp_path / "results" / "mine" / "smoke" / "mine.png").read_bytes().startswith(b"\x89PNG")
+    assert "too few replicates: 2 of 5" in " ".join(drawn.stdout.split())
+    reported = call_here("report", "mine.py", "--profile", "smoke")
+    assert reported.exit_code == 0, reported.output
+    page = (tmp_path / "results" / "report" / "report.html").read_text()
+    assert "python -m pgsr.experiments run mine.py --profile quick<" in page.replace(
+        "PGSR_DATA=folder-of-the-real-data ", ""
+    )
+    assert "is there already; choose another name" in str(call_here("new", "mine").exception)
+    changed = (tmp_path / "mine.py").read_text().replace('totals="regions")', 'totals="root")')
+    (tmp_path / "mine.py").write_text(changed)
+    assert "6 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout
+
+
+def test_files_that_define_no_experiment_are_sentences(tmp_path):
+    (tmp_path / "helper.py").write_text("NUMBER = 5\n")
+    (tmp_path / "none.py").write_text("from helper import NUMBER\n")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    several = "import sweeps\nONE, TWO = sweeps.experiment(), sweeps.experiment()\n"
+    (tmp_path / "several.py").write_text(several)
+    for name, words in (
+        ("none.py", "defines no experiment; give the one to run the name EXPERIMENT"),
+        ("several.py", "defines several experiments"),
+        ("broken.py", "cannot be run: ZeroDivisionError"),
+        ("absent.py", "there is no file absent.py"),
+    ):
+        with pytest.raises(ExperimentError, match=words):
+            from_file.load(tmp_path / name)
+    (tmp_path / "chosen.py").write_text(several + "EXPERIMENT = TWO\n")
+    assert from_file.load(tmp_path / "chosen.py").id == "T1"
+    for name in ("two words", "", "../x", "1st"):
+        with pytest.raises(ExperimentError, match="cannot name an experiment"):
+            from_file.write_template(name, tmp_path)
+
+
+def test_help_has_examples_that_are_commands():
+    for arguments in ([], ["run"], ["new"], ["plot"], ["status"], ["verdicts"], ["report"], ["compare"], ["list"]):
+        done = CliRunner().invoke(app, [*arguments, "--help"], terminal_width=200)
+        assert done.exit_code == 0
+        examples = re.findall(r"python -m pgsr.experiments ([a-z-]+)", done.output)
+        assert examples, arguments
+        known = {command.name or command.callback.__name__ for command in app.registered_commands}
+        known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
+        assert set(examples) <= {name.replace("_", "-") for name in known}
+
+
+def test_the_help_that_is_read_from_sources_lists_what_there_is():
+    """`--help` imports no experiment; its commands and their words are those of the whole application."""
+    listing = typer.Typer(rich_markup_mode="rich")
+    list_commands(listing)
+    wanted = {each.name or each.callback.__name__.replace("_", "-"): each for each in app.registered_commands}
+    shown = {each.name: each.help for each in listing.registered_commands}
+    assert sorted(shown) == sorted([*wanted, "data", "lib"])
+    assert next(iter(shown)) == "compare"
+    for name, command in wanted.items():
+        assert shown[name] == inspect.getdoc(command.callback)
+    groups = {group.name: group.typer_instance.info.help for group in app.registered_groups}
+    assert {name: shown[name] for name in groups} == groups

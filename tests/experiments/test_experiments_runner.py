@@ -1,0 +1,420 @@
+"""The runner: nothing finished is lost or computed again, whatever is killed, torn, stale or too large."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+import sweeps
+from instances import rng_of, scale
+from waiting import MINUTES, until
+
+from pgsr import CountOfCounts
+from pgsr.errors import DataError
+from pgsr.experiments.engine import runner, worker
+from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
+from pgsr.experiments.engine.runner import CellCondition, conditions, run
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+SMOKE = Profile.SMOKE
+
+
+def late(times: int):
+    """Make workers whose first `times` processes are not ready in time; waits that long take no time here."""
+    answer, left, asked = worker.Worker._answer, [times], []
+
+    def answered(self, seconds):
+        if seconds >= worker.START_LIMIT and left[0]:
+            asked.append(seconds)
+            left[0] -= 1
+            raise queue.Empty
+        return answer(self, seconds)
+
+    return answered, asked
+
+
+def contents(store: Store, experiment: str = "T1") -> dict[str, object]:
+    return {e.cell.key: e.content() for e in store.entries(experiment, SMOKE) if isinstance(e, StoredCell)}
+
+
+def quiet(text: str) -> None:
+    del text
+
+
+def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
+    """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
+    answered, asked = late(2)
+    monkeypatch.setattr(worker.Worker, "_answer", answered)
+    summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
+    assert summary.ran == {CellState.DONE: 4}
+    assert summary.restarted == 1
+    assert asked == [worker.START_LIMIT, 2 * worker.START_LIMIT]
+    assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, StoredCell)) == [1, 1, 1, 3]
+    plain = Store(tmp_path / "plain")
+    monkeypatch.undo()
+    run(experiment, SMOKE, plain, say=quiet)
+    assert contents(store) == contents(plain)
+
+
+def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatch):
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases())
+    monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
+    summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
+    assert summary.ran == {CellState.FAILED: 2}
+    assert {reason for _, reason in summary.failures} == {
+        "did not start in time (imports, compilation) in 3 processes, the machine is too busy; run it again, compiled "
+        "code is kept"
+    }
+
+
+def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
+    """Waiting does not count; the first cell of a process pays for its start; cells that are late count, too."""
+
+    def rest(trial) -> dict:
+        time.sleep(0.2)
+        return {}
+
+    def burn(trial) -> dict:
+        """Work for 0.3 s here, and for 0.4 s in another process."""
+        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.4: pass"], check=True)
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        return {}
+
+    def burn_on(trial) -> dict:
+        while trial.truth.hierarchy.paths[0][0] == "US":  # not while it warms up
+            pass
+        return {}
+
+    store, arms = Store(tmp_path), (Arm("one"),)
+    for measure, identity, seconds, n in ((rest, "R", 60, 3), (burn, "B", 60, 2), (burn_on, "O", 2, 1)):
+        asked = sweeps.experiment(measure, replicates=n, arms=arms, scale_time_limit=seconds)
+        run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
+    resting, burning, late = (
+        sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, StoredCell)) for identity in "RBO"
+    )
+    assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
+    assert burning[0] >= 0.65  # clocks tick in hundredths
+    assert late[0] > 0.5  # within two seconds of the clock, of which a busy machine gives it a quarter
+    assert set(store.frame("O", SMOKE)["state"]) == {CellState.TIMED_OUT}
+
+
+def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
+    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
+    summary = run(experiment, SMOKE, store, say=quiet)
+    assert summary.ran == {CellState.DONE: 4}
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    again = run(experiment, SMOKE, store, say=quiet)
+    assert again.ran == {}
+    assert again.before == {CellCondition.FINISHED: 4}
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+    for task in experiment.tasks(SMOKE):
+        stored = store.load(task.cell, SMOKE)
+        assert isinstance(stored, StoredCell)
+        alone = replace(stored, record={k: v for k, v in task.compute().items() if k != "reason"})
+        assert alone.content() == stored.content()
+        assert stored.record["status"] in ("OPTIMAL", "FEASIBLE")
+        assert len(stored.record["levels"]["l1"]) == 2
+        assert stored.peak_bytes > 10**7
+    frame = store.frame("T1", SMOKE)
+    assert (frame.loc[frame["arm"] == "M_H", "objective"] == frame.loc[frame["arm"] == "M_H", "bound"]).all()
+
+
+def test_all_arms_see_the_same_noise():
+    tasks = sweeps.experiment(sweeps.noisy_counts, replicates=2).tasks(SMOKE)
+    found = {(t.cell.replicate, t.cell.arm): t.compute()["noisy"].tolist() for t in tasks}
+    for replicate in (0, 1):
+        assert found[replicate, "one"] == found[replicate, "two"]
+    assert found[0, "one"] != found[1, "one"]
+
+
+def test_nothing_finished_is_lost_to_sigkill(tmp_path):
+    """A sweep killed at random times, again and again, ends as if nothing had happened."""
+    kills, cells = scale(3, 20), scale(100, 2_000)
+    rng, store, told = rng_of(16), Store(tmp_path / "killed"), set()
+    lost = torn = while_running = 0
+    log = tmp_path / "log"
+    for kill in range(kills):
+        command = [sys.executable, "tests/experiments/sweeps.py", store.root, str(cells)]
+        with log.open("wb") as out:
+            sweep = subprocess.Popen(command, cwd=ROOT, stdout=out, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        until(lambda: log.read_bytes().startswith(b"ready\n"))
+        if kill % 2:  # on a busy machine nothing may be finished within seconds
+            until(lambda sweep=sweep: log.read_bytes().count(b"\n") > 1 or sweep.poll() is not None)
+        time.sleep(rng.uniform(0.0, 1.5))
+        while_running += sweep.poll() is None
+        sweep.kill()
+        assert sweep.wait() in (0, -signal.SIGKILL)
+        told |= {line.strip() for line in log.read_text().splitlines(keepends=True)[1:] if line.endswith("\n")}
+        torn += sum(isinstance(entry, Torn) for entry in store.entries("T1", SMOKE))
+        lost += len(told - contents(store).keys())
+    print(f"{kills} kills ({while_running} while running), {len(told)} of {2 * cells} cells had been finished:")
+    print(f"{lost} lost, {torn} torn files")
+    assert (lost, torn) == (0, 0)
+    assert while_running
+    assert told
+    experiment = sweeps.experiment(sweeps.noisy_counts, cells)
+    assert run(experiment, SMOKE, store, say=quiet).before.get(CellCondition.FINISHED, 0) >= len(told)
+    expected = {task.cell.key for task in experiment.tasks(SMOKE)}
+    assert contents(store).keys() == expected
+    for task in experiment.tasks(SMOKE):
+        stored = store.load(task.cell, SMOKE)
+        assert isinstance(stored, StoredCell)
+        assert replace(stored, record=task.compute()).content() == stored.content()
+
+
+def test_cells_end_with_a_killed_sweep(tmp_path):
+    code = "import signal, sys, time, sweeps; from pgsr.experiments.engine.experiment import Arm, Profile\n"
+    code += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
+    code += "from pgsr.experiments.engine.runner import run; from pgsr.experiments.engine.store import *\n"
+    code += (
+        "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
+    )
+    code += "run(sweeps.experiment(forever, arms=(Arm('one'),)), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)"
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *(str(ROOT / "tests" / room) for room in ("shared", "experiments"))]),
+    }
+    for end in (signal.SIGKILL, signal.SIGINT):
+        mark = tmp_path / f"pid {end}"
+        sweep = subprocess.Popen(
+            [sys.executable, "-c", code, tmp_path, mark],
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
+        until(lambda mark=mark: mark.exists() and mark.read_text())
+        cell = psutil.Process(int(mark.read_text()))
+        sweep.send_signal(end)
+        assert sweep.wait(MINUTES) != 0
+        until(lambda cell=cell: not cell.is_running() or cell.status() == psutil.STATUS_ZOMBIE)
+        assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_failed_cells_are_kept_and_run_again(tmp_path):
+    store, marker = Store(tmp_path), tmp_path / "marker"
+    marker.touch()
+    experiment = sweeps.experiment(sweeps.failing_where(str(marker)))
+    summary = run(experiment, SMOKE, store, say=quiet)
+    assert summary.ran == {CellState.FAILED: 2}
+    assert summary.failures[0][1] == "ValueError: the marker is there"
+    assert store.frame("T1", SMOKE)["reason"].tolist() == ["ValueError: the marker is there"] * 2
+    marker.unlink()
+    again = run(experiment, SMOKE, store, say=quiet)
+    assert again.before == {CellCondition.FAILED: 2}
+    assert again.ran == {CellState.DONE: 2}
+
+
+def test_a_cell_that_dies_takes_nothing_with_it(tmp_path):
+    def measure(trial):
+        if trial.arm.label == "one":
+            os._exit(7)
+        return {"status": "UNLICENSED", "reason": "buy one"} if trial.cell.replicate else {"a": 1}
+
+    store = Store(tmp_path)
+    experiment = sweeps.experiment(measure, replicates=2)
+    summary = run(experiment, SMOKE, store, say=quiet)
+    assert summary.ran == {CellState.FAILED: 2, CellState.ABSENT: 1, CellState.DONE: 1}
+    assert {reason for _, reason in summary.failures} == {"the process died with exit code 7"}
+    assert summary.absent == ("buy one",), "a licence that is missing is no failure"
+    assert run(experiment, SMOKE, store, say=quiet).before[CellCondition.ABSENT] == 1, "and is asked for again"
+
+
+def test_short_cells_share_a_process(tmp_path):
+    """36 cells of milliseconds in two processes, one per arm; a cell's seconds are never shared where they count."""
+
+    def measure(trial):
+        return {"pid": os.getpid()}
+
+    shared, alone = Store(tmp_path / "shared"), Store(tmp_path / "alone")
+    run(sweeps.experiment(measure, replicates=18), SMOKE, shared, jobs=1, say=quiet)
+    frame = shared.frame("T1", SMOKE)
+    assert len(frame) == 36
+    assert all(frame.groupby("pid")["arm"].nunique() == 1), "a process serves one arm"
+    assert frame["pid"].nunique() == 2
+    run(sweeps.experiment(measure, replicates=2, alone=True), SMOKE, alone, jobs=2, say=quiet)
+    assert alone.frame("T1", SMOKE)["pid"].nunique() == 4
+
+
+def test_long_cells_have_a_process_each_and_run_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "SHORT", 0.0)
+    store = Store(tmp_path)
+    run(sweeps.experiment(lambda trial: {"pid": os.getpid(), "at": time.time()}, 2), SMOKE, store, jobs=1, say=quiet)
+    frame = store.frame("T1", SMOKE).sort_values("at")
+    assert frame["pid"].nunique() == 4
+    assert frame["replicate"].tolist() == [0, 0, 1, 1]
+
+
+def test_a_shared_process_that_dies_or_is_late_takes_one_cell_with_it(tmp_path):
+    def measure(trial):
+        if "toy" not in trial.truth.name and trial.cell.replicate == 1:
+            os._exit(7)
+        if "toy" not in trial.truth.name and trial.cell.replicate == 3:
+            time.sleep(60)
+        return {"pid": os.getpid()}
+
+    store, arms = Store(tmp_path), (Arm("one"),)
+    experiment = sweeps.experiment(measure, replicates=6, arms=arms, scale_time_limit=1.0)
+    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {
+        CellState.DONE: 4,
+        CellState.FAILED: 1,
+        CellState.TIMED_OUT: 1,
+    }
+    states = store.frame("T1", SMOKE).sort_values("replicate")
+    assert states["state"].tolist() == ["done", "failed", "done", "timed out", "done", "done"]
+    assert states.loc[states["replicate"] == 1, "reason"].item() == "the process died with exit code 7"
+    assert states["pid"].nunique() == 3
+
+
+def test_memory_of_a_cell_is_its_own(tmp_path):
+    """A cell after a large one in the same process is small again, and imports count for none."""
+
+    def measure(trial):
+        cells = 10_000_000 if trial.cell.replicate == 1 and "toy" not in trial.truth.name else 1
+        return {"pid": os.getpid(), "sum": int(np.ones(cells).sum())}
+
+    store = Store(tmp_path)
+    run(sweeps.experiment(measure, replicates=3, arms=(Arm("one"),)), SMOKE, store, jobs=1, say=quiet)
+    frame = store.frame("T1", SMOKE).sort_values("replicate")
+    if frame["pid"].nunique() > 1:
+        pytest.skip("the kernel does not let a process forget its peak, so no process is shared here")
+    own = frame["own_mb"].fillna(0).tolist()
+    assert 70 < own[1] < 110
+    assert max(own[0], own[2]) < 20
+    assert frame["peak_mb"].min() > 30, "Python with NumPy"
+
+
+def test_time_limits_are_hard_and_their_answers_final(tmp_path):
+    def measure(trial):
+        time.sleep(0 if "toy" in trial.truth.name else MINUTES)
+        return {}
+
+    store, arms = Store(tmp_path), (Arm("slow"),)
+    start = time.perf_counter()
+    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {
+        CellState.TIMED_OUT: 1
+    }
+    assert time.perf_counter() - start < MINUTES
+    assert store.frame("T1", SMOKE).loc[0, "reason"] == "stopped after 0.5 s without an answer"
+    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {}
+    more = run(sweeps.experiment(measure, arms=arms, scale_time_limit=1.0), SMOKE, store)
+    assert more.ran == {CellState.TIMED_OUT: 1}, "more time, another attempt"
+
+
+def test_stale_and_torn_cells_are_run_again(tmp_path, monkeypatch):
+    store, experiment = Store(tmp_path), sweeps.experiment(sweeps.noisy_counts)
+    run(experiment, SMOKE, store, say=quiet)
+    path = next(tmp_path.rglob("*.json"))
+    path.write_bytes(path.read_bytes()[:100])
+    torn = run(experiment, SMOKE, store, say=quiet)
+    assert torn.before == {CellCondition.FINISHED: 1, CellCondition.TORN: 1}
+    assert torn.ran == {CellState.DONE: 1}
+    monkeypatch.setattr(runner, "code_digest", lambda experiment: "other sources")
+    assert [c for _, c in conditions(experiment.tasks(SMOKE), SMOKE, store)] == [CellCondition.STALE] * 2
+    assert run(experiment, SMOKE, store, keep_stale=True, say=quiet).ran == {}
+    limited = run(experiment, SMOKE, store, limit=1, say=quiet)
+    assert (limited.ran, limited.left) == ({CellState.DONE: 1}, 1)
+
+
+def test_absent_data_falls_back_or_is_left_out():
+    def absent():
+        raise DataError("no such file; set PGSR_DATA")
+
+    real = replace(sweeps.SMALL, name="real", real=True, load=absent)
+    stand_in = replace(real, name="known", fallback=sweeps.SMALL)
+    there, notes = sweeps.experiment(data=(real, stand_in)).available(SMOKE)
+    assert [data.name for data in there.scale(SMOKE).data] == ["small"]
+    assert notes[0].startswith("real is left out: no such file")
+    assert "small (generated) stands in" in notes[1]
+    wrong = replace(sweeps.SMALL, groups=1)
+    with pytest.raises(DataError, match="correct the declaration"):
+        wrong.truth()
+
+
+def test_experiments_that_make_no_sense_are_refused():
+    with pytest.raises(ExperimentError, match="each label once"):
+        sweeps.experiment(arms=(Arm("a"), Arm("a")))
+    with pytest.raises(ExperimentError, match="each name once"):
+        sweeps.experiment(data=(sweeps.SMALL, sweeps.SMALL))
+    with pytest.raises(ExperimentError, match="has no profile paper"):
+        sweeps.experiment().tasks(Profile.PAPER)
+
+
+def test_free_parameters_and_preparation(tmp_path):
+    def prepare(truth, parameters):
+        return CountOfCounts(truth.hierarchy, truth.counts[:, : parameters.get("N", 3) + 1], truth.name)
+
+    def measure(trial):
+        return {"cells": trial.truth.counts.size, "half": Fraction(1, 2), "N_seen": trial.parameters["N"]}
+
+    grid = ((("N", 1),), (("N", 2),))
+    store = Store(tmp_path)
+    run(sweeps.experiment(measure, prepare=prepare, scale_grid=grid, arms=(Arm("a"),)), SMOKE, store, say=quiet)
+    frame = store.frame("T1", SMOKE)
+    assert frame[["N", "N_seen", "cells"]].to_numpy().tolist() == [[1, 1, 6], [2, 2, 9]]
+    assert frame["half"].tolist() == ["1/2"] * 2
+
+
+def test_dask_workers_give_the_same_records(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="pip install '.[cluster]'")
+    experiment = sweeps.experiment(arms=sweeps.releases())
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    run(experiment, SMOKE, here, say=quiet)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        summary = run(experiment, SMOKE, there, scheduler=cluster.scheduler_address, say=quiet)
+    assert summary.ran == {CellState.DONE: 2}
+    assert contents(here) == contents(there)
+
+
+def test_a_scheduler_takes_no_number_of_jobs(tmp_path):
+    with pytest.raises(ExperimentError, match="--jobs has no meaning with --scheduler, which"):
+        run(sweeps.experiment(), SMOKE, Store(tmp_path), jobs=2, scheduler="tcp://nowhere:1", say=quiet)
+
+
+def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path):
+    pytest.importorskip("distributed", reason="pip install '.[cluster]'")
+    with pytest.raises(ExperimentError, match="no-such-scheme"):
+        run(sweeps.experiment(), SMOKE, Store(tmp_path), scheduler="no-such-scheme://host:1", say=quiet)
+
+
+def _refuse_to_be_read() -> None:
+    raise TypeError("not here")
+
+
+class Unreadable:
+    """A record that the process that made it can send, and nobody can read; it is a task besides."""
+
+    time_limit = 20.0
+
+    def warm_up(self) -> None:
+        pass
+
+    def compute(self) -> object:
+        return _Made()
+
+
+class _Made:
+    def __reduce__(self) -> tuple:
+        return _refuse_to_be_read, ()
+
+
+def test_a_record_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
+    at_work = worker.Worker()
+    try:
+        outcome = at_work.compute(Unreadable())
+    finally:
+        at_work.close()
+    assert not outcome.timed_out
+    assert outcome.error == "what was measured cannot be read: TypeError: not here"
