@@ -75,7 +75,7 @@ def test_private_groups_pay_for_their_totals(place, mechanism):
     folder = release(config(place, mechanism, totals='"noisy"', tables=tables))
     assert check(folder).passed, check(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["totals"]["epsilon"] == "1/5"
+    assert manifest["totals"]["epsilon"] == "1/10"
     assert "empty group" in manifest["neighbours"]
 
 

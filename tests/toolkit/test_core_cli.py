@@ -77,7 +77,7 @@ def test_from_three_tables_to_a_checked_folder(place, ended):
     assert digest
     checked = ended("check", "release", "--digest", digest[1])
     assert checked.code == 0, checked.out
-    assert "of 19 checks passed, " in " ".join(checked.out.split())
+    assert "of 18 checks passed, " in " ".join(checked.out.split())
     (place / "release" / "README.txt").write_text("nothing")
     spoiled = run("check", "release", cwd=place)
     assert spoiled.returncode == 1
@@ -212,7 +212,7 @@ def test_validate_of_private_groups_opens_none_of_them(place):
     path = write_config(place, totals='"noisy"', tables=tables)
     (place / "groups.parquet").write_text("secret")
     shown = invoke("validate", path).stdout
-    assert "numbers of groups │ epsilon 1/5, sensitivity 1, noise of scale 15" in shown
+    assert "numbers of groups │ epsilon 1/10, sensitivity 1, noise of scale 30" in shown
     assert "groups.parquet (private, not opened here)" in shown
 
 
