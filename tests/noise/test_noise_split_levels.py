@@ -13,9 +13,9 @@ from privacy_checks import check_losses, frozen
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.data import Split
-from pgsr.estimators import Matching, Posterior, TwoStage
+from pgsr.estimators import Matching, TwoStage
 from pgsr.intervals import band
-from pgsr.methods import Mechanism, metrics
+from pgsr.methods import Mechanism
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise, SplitByRoot
 from pgsr.noise.falling_shape import shape_of_noisy
@@ -115,9 +115,7 @@ def test_thresholds_of_the_noisy_root() -> None:
             assert found.view_of(region) == Split(columns).on(largest)
 
 
-@pytest.mark.parametrize(
-    "post", [Matching(), Matching(partitions=True), Posterior(), Posterior(intervals=False)], ids=repr
-)
+@pytest.mark.parametrize("post", [Matching(), Matching(partitions=True)], ids=repr)
 def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
     rng = rng_of(73)
     for i in range(scale(8, 100)):
@@ -129,38 +127,13 @@ def test_releases_satisfy_the_four_conditions(post: PostProcess) -> None:
         assert not any(result.certificate.violations.values())
         assert result.estimate.sizes.max_sizes == SIZES
         assert result.estimate.counts().totals.tolist() == truth.totals.tolist()
-        assert result.measurement is not None
-        assert (result.uncertainty is not None) == (isinstance(post, Posterior) and post.intervals)
 
 
-@pytest.mark.parametrize("post", [Matching(), Posterior()], ids=repr)
-def test_without_noise_the_truth_comes_back(post: PostProcess) -> None:
+def test_without_noise_the_truth_comes_back() -> None:
     for split in (Split(0), Split(2), Split(4), Split(5)):
-        found = Mechanism(Geometric(split, 10**9, max_sizes=SIZES), post).release(TRUTH, Seeded(0)).estimate
+        found = Mechanism(Geometric(split, 10**9, max_sizes=SIZES), Matching()).release(TRUTH, Seeded(0)).estimate
         for ours, theirs in zip(found.counts().tables, TRUTH.folded(SIZES).tables, strict=True):
             assert np.array_equal(ours, theirs)
-
-
-def test_the_posterior_of_a_whole_view_is_that_of_cumulative_counts() -> None:
-    """Where T is K or more."""
-    plain, whole = (Mechanism(Geometric(v, 1, max_sizes=SIZES), Posterior()) for v in (View.CUMULATIVE, Split(9)))
-    ours, theirs = (one.release(TRUTH, Seeded("whole")).estimate.values for one in (plain, whole))
-    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
-
-
-@pytest.mark.slow
-def test_few_large_groups_are_measured_better() -> None:
-    """A power law up to 400 at the states and to 1,000 at the nation: the mean error of the leaves over five draws."""
-    tree, rng = Hierarchy.from_parents(["US", *"abcd"], [-1] + [0] * 4), rng_of(5)
-    drawn = [np.minimum(np.floor((1 - rng.random(n)) ** (-1 / 1.2)), 1000).astype(int) for n in (700, 300) * 2]
-    truth = CountOfCounts(tree, [np.bincount(sizes, minlength=1001) for sizes in drawn], "power law")
-    errors = {}
-    for view in (View.CUMULATIVE, SplitByRoot()):
-        noise = Geometric(view, 1, shares=("1/10", "9/10"), max_sizes=(1000, 400))
-        draws = [Mechanism(noise, Posterior(intervals=False)).release(truth, Seeded("few", k)) for k in range(5)]
-        errors[view] = np.mean([metrics.emd(truth, draw.estimate)[1:].mean() for draw in draws])
-    whole, split = errors.values()
-    assert split < 0.8 * whole, errors
 
 
 def test_tables_figures_and_texts() -> None:
@@ -183,15 +156,14 @@ def test_refusals() -> None:
             reason = method.supports(noisy)
             if reason is None:
                 assert method.apply(noisy).estimate is not None
-                assert isinstance(method, Matching | Posterior)
+                assert isinstance(method, Matching)
                 continue
             with pytest.raises(PgsrError, match=re.escape(reason)):
                 method.apply(noisy)
-    assert "leave max_sizes= out" in (TwoStage().supports(noisy) or "")
+    assert "one largest size for all levels" in (TwoStage().supports(noisy) or "")
     for state in (Problem.m_c, Problem.isotonic, Problem.m_h, band):
         with pytest.raises(PgsrError, match=r"max_sizes|measurement is of Split\(3\)"):
             state(noisy)
-    assert [table.shape for table in Posterior().marginals(noisy).median] == [(1, 10), (2, 8), (4, 5)]
     with pytest.raises(PgsrError, match="share of 0"):
         Geometric(Split(3), 1, (0, "1/2", "1/2"), max_sizes=SIZES).measure(TRUTH, Seeded(0))
     with pytest.raises(PgsrError, match="totals by level are public"):

@@ -146,7 +146,7 @@ def test_terms_that_do_not_go_with_sizes_per_level_are_refused(tmp_path: Path) -
         'every region\'s public number .* write totals = "regions"': {"mechanism": "kuo", "totals": '"noisy"'},
         "leave threshold out, or write one max_size": {"mechanism": "kuo", "threshold": "2"},
         "give every level a share": {"shares": '["0", "1/2", "1/2"]'},
-        "intervals want one max_size": {"intervals": '"9/10"'},
+        "only mechanism posterior publishes intervals": {"intervals": '"9/10"'},
         "one per level": {"max_size": "{nation = 6, county = 2}"},
         "with one for every level": {"max_size": "{nation = 6, state = 0, county = 2}"},
     }

@@ -57,7 +57,7 @@ def test_errors_are_those_of_releases_of_the_stand_in(folder, found):
 
 
 def test_shares_and_mechanism_are_the_configured_ones(folder, found):
-    asked = config(folder, "posterior", view='"split"', threshold='"root"', shares='["1/5", "1/5", "3/5"]')
+    asked = config(folder, "posterior", threshold='"root"', shares='["1/5", "1/5", "3/5"]')
     told: list[tuple[int, int]] = []
     split = forecast(asked, replicates=2, progress=lambda done, total: told.append((done, total)))
     leaves = forecast(config(folder, shares='["1/20", "1/20", "9/10"]'), replicates=3)

@@ -294,8 +294,6 @@ class Terms:
             raise ConfigError(
                 "a level has a share of 0, and with sizes per level all of them are measured; give every level a share"
             )
-        if self.intervals is not None:
-            raise ConfigError("intervals want one max_size for all levels; leave the key out, or write one max_size")
 
     def _check_intervals(self, probability: Fraction) -> None:
         """Raise `ConfigError` unless intervals of this probability follow from what is published."""

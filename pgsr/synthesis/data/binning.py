@@ -15,8 +15,7 @@ class Binning:
 
     Args:
         name: of the column and of the attribute.
-        lower: whole numbers, increasing. Labels are those of whole numbers: "5-14".
-        last: the largest value; without it, the last bin is open: "65+".
+        lower: whole numbers, increasing. Labels are those of whole numbers: "5-14"; the last bin is open: "65+".
         missing: label of missing values, which then come last; without it they are refused.
 
     Example:
@@ -29,18 +28,16 @@ class Binning:
 
     name: str
     lower: tuple[int, ...]
-    last: int | None = None
     missing: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lower", tuple(int(bound) for bound in self.lower))
-        bounds = (*self.lower, *(() if self.last is None else (self.last + 1,)))
-        if not self.lower or any(b <= a for a, b in pairwise(bounds)):
+        if not self.lower or any(b <= a for a, b in pairwise(self.lower)):
             raise SynthesisError(f"bins of {self.name} start at {self.lower}; give increasing bounds, at least one")
 
     @property
     def attribute(self) -> Attribute:
-        ends = [*(bound - 1 for bound in self.lower[1:]), self.last]
+        ends = [*(bound - 1 for bound in self.lower[1:]), None]
         labels = [_label(start, end) for start, end in zip(self.lower, ends, strict=True)]
         return Attribute(self.name, (*labels, *(() if self.missing is None else (self.missing,))))
 
@@ -54,9 +51,8 @@ class Binning:
         absent = np.isnan(numbers)
         if absent.any() and self.missing is None:
             raise SynthesisError(f"{self.name} is missing in some rows; give missing='...'")
-        outside = (numbers < self.lower[0]) | (False if self.last is None else numbers >= self.last + 1)
-        if outside.any():
-            raise SynthesisError(f"{self.name} is outside its bins in some rows; widen the bins, or mend the table")
+        if (numbers < self.lower[0]).any():
+            raise SynthesisError(f"{self.name} is below its bins in some rows; widen the bins, or mend the table")
         return np.where(absent, len(self.lower), np.searchsorted(self.lower, numbers, side="right") - 1)
 
     def labels(self, values: ArrayLike) -> np.ndarray:
