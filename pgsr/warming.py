@@ -64,7 +64,6 @@ def steps() -> list[Step]:
         ("lower bounds", lambda: lower_bound([1, 1], 1)),
         ("sizes per level", solve_levels),
         ("flows of many units", _send_many_units),
-        ("cycles of cumulative counts", _close_cycles),
         ("CSV files", _read_a_table),
         ("draws of noisy tables", _draw_tables),
         ("answers of synthesis", _answer_queries),
@@ -140,23 +139,6 @@ def _send_many_units() -> None:
     none, supply = np.zeros(n - 1, int), np.append(np.zeros(n - 1, int), 100)
     path = FlowNetwork.of(np.arange(1, n), np.arange(n - 1), none, none + 1, none, n, supply)
     cheapest_flow(path, start=np.zeros(n))
-
-
-def _close_cycles() -> None:
-    """Find the cheapest integers of a toy's cumulative counts by cycles, which good integers have no need of."""
-    from pgsr.algorithms.m_c import cycles
-    from pgsr.algorithms.m_c.dual import SquaresDual
-    from pgsr.data.hierarchy import Hierarchy
-    from pgsr.data.sizes import Sizes
-    from pgsr.noise.measurement import Measurement, Totals
-    from pgsr.privacy.laws.per_level import GeometricNoise
-
-    tree, values = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), np.array([[4, 9], [1, 2], [5, 7]])
-    noise = (GeometricNoise(Fraction(1)),) * 2
-    about = Sizes.alike(tree, 1), (View.CUMULATIVE,), values.ravel()
-    noisy = Measurement(*about, noise, Totals.REGIONS, values[:, -1], False)
-    dual = SquaresDual(Problem.m_c(noisy).relaxed())
-    cycles.cheapest(dual, values[1:], np.zeros((1, dual.n)), Deadline())
 
 
 def _read_a_table() -> None:

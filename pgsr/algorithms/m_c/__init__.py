@@ -43,15 +43,13 @@ part, as the tree T:
 **Integers.** Over integers every region is still on its own once consistency has prices: the isotonic regression of a
 leaf is rounded block by block, and what an inner region takes is rounded, too. So there is a dual over integers, which
 is the dual of M_c with every square replaced by straight lines between integers, x^2 + f (1 - f) with f the fraction
-of x. Where the tree has two levels that linear program is a network's and has integer optima; with more levels what
-remains between its value and the best integers known is some millionths of the objective, so the bound is nearly all
-there is to be had. The dual has kinks wherever somebody rounds. With x^2 + (1 - t) f (1 - f) as the cost the takings
-are rounded softly, t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`. On the network
-of two levels, negative cycles close what is left: `cycles`.
+of x. It has kinks wherever somebody rounds. With x^2 + (1 - t) f (1 - f) as the cost the takings are rounded softly,
+t = 1 is the relaxed dual, and t is lowered while gradients alone climb: `integers`. A linear program over moves of
+single groups closes what is left: `moves`.
 
 Files: `projection` and `integers` are the methods, `ascent` (Newton's method) and `quasi_newton` the ways up, `dual`
 and `integers_dual` the duals, `preconditioner` the M, `arrays` what loops are given; the loops are `tree_kernel`
-(prices and Hessian), `squares_kernel`, `integers_kernel` and `two_level_kernel`. `joint` takes the values of regions
+(prices and Hessian), `squares_kernel`, `integers_kernel`, `moves_kernel` and `two_level_kernel`. `joint` takes the values of regions
 alone to a release.
 """
 

@@ -1,4 +1,4 @@
-"""The integer M_c with a proven gap, by prices over integers and by leaves that settle; without a solver."""
+"""The integer M_c with a proven gap, by prices over integers leaves that settle, and moves of single groups."""
 
 import math
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from pgsr.algorithms.m_c import cycles
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
+from pgsr.algorithms.m_c.moves import Moves
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Multipliers, certify
@@ -23,7 +23,9 @@ from pgsr.methods.gate import Deadline, GatedMethod, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 
-_GAP = 1e-5
+_LARGE, _GAP = 1_000_000, 1e-5
+"""Beyond how many unknowns this relative gap is enough, where none was asked for."""
+
 _RELAXED_GAP = 1e-3
 
 _STAGES = ((0.4, 15), (0.15, 20), (0.05, 30), (0.01, 80), (0.004, 80), (0.002, 100), (0.001, 150))
@@ -32,11 +34,17 @@ _STAGES = ((0.4, 15), (0.15, 20), (0.05, 30), (0.01, 80), (0.004, 80), (0.002, 1
 _JUDGED = 0.01
 """From which softness on integers are made and bounds computed."""
 
-_RESTARTS, _FEW = 32, 2_000
-"""How often integers are made anew where a gap is left, and the most cells of leaves for which that is tried."""
+_NEAR = 1e-3
+"""The gap from which on moves of groups close what is left faster than prices do."""
 
-_NEARBY = 0.05
-"""The standard deviation of changes of the bound's prices, at each of which integers are made anew."""
+_WITHIN, _PROGRAMS = 1.0, 5
+"""The reduced cost up to which a move is in a linear program, and how many of these are solved at most."""
+
+_MISSING = 1e-9
+"""By how much, relatively, the program's value may be above its bound but for rounding; more shows missing moves."""
+
+_TIED, _NODES = 1e-6, 1_000
+"""The reduced cost up to which moves are in the first branch and bound, and the number of its nodes."""
 
 _ROUNDING = 2.0**-40
 """How small a gradient is nothing but rounding, relative to the largest count."""
@@ -66,24 +74,24 @@ class CumulativeIntegers(GatedMethod):
     **Integers.** At the prices so found `RoundedDual.integers` lets leaves settle one after the other, exactly and in
     integers, first near what their parents would take at these prices, then at the true costs of all.
 
-    **Families.** The leaves below one node are a flow, which negative cycles close exactly while all other leaves stay
-    (`pgsr.algorithms.m_c.cycles`); families take turns. That is done up to 100,000 cells, whatever gap was asked for,
-    and beyond where it was not reached. Where leaves lie right below the root, or levels between were not measured,
-    there is one family: the optimum, and prices whose bound is its objective. Elsewhere families may stop above their
-    bound; up to 2,000 cells of leaves they start anew, up to 32 times, from integers at prices nearby.
+    **Proof.** Moves of single groups and unit steps of nodes around these integers, of those that cost next to nothing
+    at these prices, make a small linear program (`pgsr.algorithms.m_c.moves`). Its optimum is nearly always whole, and
+    its prices are nearly always those of the largest bound. Else branch and bound looks for better integers.
 
     Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
-    `CumulativeProjection`; leaves then exchange no runs of cells at the end, so the gap may be a little wider.
+    `CumulativeProjection`.
 
     Args:
-        gap: relative gap (objective - bound) / max(1, bound) at which to stop.
+        gap: relative gap (objective - bound) / max(1, bound) at which to stop; None for a proof up to a million
+            unknowns and 1e-5 beyond.
 
-    Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per step, 100 to 350 steps. Memory: about 60
-    bytes per cell of a leaf, and 600 per cell of an inner region.
+    Shapes: any depth, any number of sizes. Complexity: O(regions x sizes) per step, 150 to 350 steps, and a linear
+    program of a column per three to thirty unknowns. Memory: about 60 bytes per cell of a leaf, and 600 per cell of an
+    inner region.
 
-    Status: OPTIMAL where the bound leaves no room for a smaller integer, as it does wherever cycles close what is left;
-    else FEASIBLE, and the reason says the proven gap: at 3,195 regions x 1,001 sizes below 1e-5 at epsilon 1 and 1.5e-7
-    at 0.1. When time is up (checked between steps) the best integers so far are the answer, always feasible.
+    Status: OPTIMAL where `lagrangian_bound` leaves no room for a smaller integer; else FEASIBLE, and the reason says
+    the proven gap. Nothing that SciPy says is part of the proof. When time is up the best integers so far are the
+    answer, always feasible.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
@@ -101,9 +109,11 @@ class CumulativeIntegers(GatedMethod):
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS
 
-    gap: float = _GAP
+    gap: float | None = None
 
     def __post_init__(self) -> None:
+        if self.gap is None:
+            return
         if isinstance(self.gap, bool) or not isinstance(self.gap, int | float) or not 0 < self.gap < math.inf:
             raise MethodError(f"gap={self.gap!r} is not a positive number; give a relative gap such as 1e-5")
 
@@ -130,6 +140,7 @@ class CumulativeIntegers(GatedMethod):
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
         rounded, ascent = RoundedDual(dual), QuasiNewton(TreeDiagonal(dual).solved)
         best = _Best(problem, rounded.multipliers(prices))
+        gap = self.gap if self.gap is not None else (0.0 if problem.n_unknowns <= _LARGE else _GAP)
         rounding = _ROUNDING * max(1.0, float(np.abs(problem.target).max()))
 
         def late() -> bool:
@@ -139,21 +150,13 @@ class CumulativeIntegers(GatedMethod):
             prices = ascent.ascend(partial(rounded.gradient, softness=softness), prices, steps, late, rounding)
             if softness <= _JUDGED or deadline.passed:
                 best.offer(rounded.integers(prices, softness), rounded.multipliers(prices))
-                if best.gap <= self.gap or deadline.passed:
+                if best.gap <= (gap if gap >= _GAP else _NEAR) or deadline.passed:
                     break
-        n_leaf_cells = problem.tables[-1].size
-        if not best.proved and (n_leaf_cells <= cycles.LARGEST or best.gap > self.gap):
-            assert best.estimate is not None
-            best.close(rounded, best.estimate.values, deadline)
-            nearby = np.random.default_rng(0)
-            for _ in range(_RESTARTS if n_leaf_cells <= _FEW else 0):
-                if best.proved or deadline.passed:
-                    break
-                best.close(rounded, rounded.integers(nearby.normal(prices, _NEARBY), _STAGES[-1][0]), deadline)
+        best.close(rounded, prices, gap, deadline)
         return best.judged(deadline)
 
     def __repr__(self) -> str:
-        return "CumulativeIntegers()" if self.gap == _GAP else f"CumulativeIntegers(gap={self.gap:g})"
+        return "CumulativeIntegers()" if self.gap is None else f"CumulativeIntegers(gap={self.gap:g})"
 
 
 class _Best:
@@ -174,9 +177,34 @@ class _Best:
         if bound > self.bound:
             self.bound, self.prices = bound, prices
 
-    def close(self, rounded: RoundedDual, start: np.ndarray, deadline: Deadline) -> None:
-        """Offer what leaves below every node are at best, from integers of all regions: the optimum if one node is."""
-        self.offer(*rounded.closed(start, self.prices, deadline))
+    def close(self, rounded: RoundedDual, prices: np.ndarray, gap: float, deadline: Deadline) -> None:
+        """Close what is left between bound and integers by moves of single groups, around the best integers so far."""
+
+        def done() -> bool:
+            return self.proved or self.gap <= gap or deadline.passed
+
+        def search(within: float) -> None:
+            leaves = self._moves(rounded, prices, within).integers(deadline, _NODES)
+            if leaves is not None:
+                self.offer(rounded.settled(leaves), rounded.multipliers(prices))
+
+        for _ in range(_PROGRAMS):
+            found = None if done() else self._moves(rounded, prices, _WITHIN).relaxed(deadline)
+            if found is None:
+                return
+            prices, value = found.prices, self.objective + found.value
+            self.offer(rounded.settled(found.leaves), rounded.multipliers(prices))
+            if not found.whole and not done():
+                search(_TIED)
+            if value <= self.bound + _MISSING * max(1.0, self.bound):
+                break
+        if not done():
+            search(_WITHIN)
+
+    def _moves(self, rounded: RoundedDual, prices: np.ndarray, within: float) -> Moves:
+        assert self.estimate is not None
+        leaves = np.asarray(self.estimate.values)[self.problem.hierarchy.leaves]
+        return Moves(rounded.dual, leaves, rounded.sums_off(leaves), prices, within)
 
     @property
     def proved(self) -> bool:

@@ -5,18 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.algorithms.m_c import cycles
 from pgsr.algorithms.m_c.arrays import PrefixSums, Tails, Takings, Wishes
 from pgsr.algorithms.m_c.dual import DualPoint, SquaresDual
 from pgsr.certificates import Multipliers
 from pgsr.machine.parallel import share
-from pgsr.methods.gate import Deadline
 
 _SOFT_SWEEPS = np.geomspace(0.03, 1.0, 10)
 """How stiffly nodes hold their values while leaves settle, relative to the leaves' mean weight, sweep by sweep."""
 
-_ROUNDS, _SWEEPS = 2, 4
-"""How often leaves settle at the true costs, and exchange runs after each round."""
+_SWEEPS = 4
+"""How often leaves settle at the true costs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +80,7 @@ class RoundedDual:
         1. Leaves take what is best at these prices, in integers. Nodes would take `own`, and their leaves miss that.
         2. Leaves settle, one after the other, while nodes hold what they would take, softly at first, then stiffer.
         3. Where the root's total is public, the cheapest tails of leaves are moved until it is met.
-        4. Leaves settle at the true costs, and exchange runs of cells, as long as that pays.
+        4. Leaves settle at the true costs.
         """
         dual, problem = self.dual, self.dual.problem
         wanted = self.leaves(prices, softness).own + dual.node_y
@@ -98,15 +96,16 @@ class RoundedDual:
             pull = 0.5 * prices - stiffness * excess
             self._settle(x, stiffness * has_leaves, pull, False, number)
             excess = (0.5 * prices - pull) / stiffness
-        off = self._off(x)
+        return self.settled(x)
+
+    def settled(self, x: np.ndarray) -> np.ndarray:
+        """Bring integers of the leaves to the public total, let them settle at the true costs, and add them up."""
+        dual, off = self.dual, self.sums_off(x)
         if dual.held:
             self._meet_total(x, off)
-        for _ in range(_ROUNDS):
-            pull = -dual.weight[:, None] * off
-            for number in range(_SWEEPS):
-                self._settle(x, dual.weight, pull, True, number)
-            self._exchange(x)
-            off = self._off(x)
+        pull = -dual.weight[:, None] * off
+        for number in range(_SWEEPS):
+            self._settle(x, dual.weight, pull, True, number)
         return self.with_sums(x)
 
     def _settle(self, x: np.ndarray, stiff: np.ndarray, pull: np.ndarray, jointly: bool, number: int) -> None:
@@ -121,14 +120,6 @@ class RoundedDual:
             kernels.settle(0, dual.shape[0], *about)
         else:
             share(kernels.settle, range(dual.shape[0]), dual.y.size // dual.shape[0], *about)
-
-    def _exchange(self, x: np.ndarray) -> None:
-        from pgsr.algorithms.m_c import integers_kernel as kernels
-
-        dual, gained = self.dual, np.empty(len(self.dual.tree.chunk_node))
-        if dual.bounds is not None:  # runs of two leaves would have to keep within the bounds of both
-            return
-        share(kernels.exchange, *dual.chunk_rows, dual.leaves, dual.tree, dual.n, x, gained)
 
     def _meet_total(self, x: np.ndarray, off: np.ndarray) -> None:
         """Move the cheapest tails of leaves up or down until the root's last cell is its public total; keeps `off`.
@@ -168,22 +159,14 @@ class RoundedDual:
                     off[node, start:] += int(sign) * amount
                     node = dual.parent[node]
 
-    def _off(self, x: np.ndarray) -> np.ndarray:
+    def sums_off(self, x: np.ndarray) -> np.ndarray:
         """Compute what the leaves below every node add up to, less its y; shape (nodes, cells)."""
-        return cycles.sums_of(self.dual, x) - self.dual.node_y
-
-    def closed(self, x: np.ndarray, prices: Multipliers, deadline: Deadline) -> tuple[np.ndarray, Multipliers]:
-        """Close the leaves below every node from integers x: better integers, and prices that prove them if they can.
-
-        Args:
-            x: cumulative counts of all regions, shape (regions, K + 1).
-            prices: of all inner regions, the best so far; the answer where no better ones are found.
-            deadline: asked between families.
-        """
-        dual, leaves = self.dual, x[self.dual.problem.hierarchy.leaves]
-        priced = dual.prices_of(prices)
-        found, proof = cycles.cheapest(dual, leaves, np.zeros(dual.shape) if priced is None else priced, deadline)
-        return self.with_sums(found), prices if proof is None else self.multipliers(proof)
+        dual = self.dual
+        sums = np.zeros(dual.shape, np.int64)
+        np.add.at(sums, dual.leaf_node, x[:, : dual.n])
+        for r in range(dual.shape[0] - 1, 0, -1):
+            sums[dual.parent[r]] += sums[r]
+        return sums - dual.node_y
 
     def with_sums(self, leaves: np.ndarray) -> np.ndarray:
         """Add the leaves' cumulative counts up to those of all regions."""

@@ -1,4 +1,4 @@
-"""The loops of integers: takings that are softly rounded, leaves that settle, exchanges between leaves; see `integers`.
+"""The loops of integers: takings that are softly rounded, and leaves that settle; see `integers`.
 
 Tuples and ranges as in `squares_kernel`, unless stated otherwise.
 """
@@ -8,10 +8,7 @@ import math
 import numpy as np
 
 from pgsr.algorithms.m_c.squares_kernel import push, push_within
-from pgsr.machine.compilation import compiled, inlined, uncounted
-
-MOST_MOVES = 200
-"""Exchanges per leaf of a chunk after which it is left as it is; rounding might otherwise let it go on for ever."""
+from pgsr.machine.compilation import compiled, inlined
 
 
 @inlined
@@ -210,91 +207,3 @@ def tail_costs(start, stop, leaves, leaf_node, path, sign, x, tails):
             below = x[l, i - 1] if i > 0 else 0
             if total < cost[l] and (sign > 0 or x[l, i] > below):
                 cost[l], where[l] = total, i
-
-
-@compiled
-def exchange(start, stop, leaves, tree, n, x, gained):
-    """Move runs of cells of one leaf up and of another one down by 1, both of the same chunk, as long as that pays.
-
-    Their node's values stay. A leaf can go down from where it rises, and up to where it rises again, so with prefix
-    sums of costs the best run of a pair takes a walk over the rises of both. gained[k] = by how much chunk k improved.
-    """
-    y, weight = leaves.y, leaves.weight
-    chunk_start, chunk_stop = tree.chunk_start, tree.chunk_stop
-    for k in range(start, stop):
-        first, m = chunk_start[k], chunk_stop[k] - chunk_start[k]
-        up, down = np.empty((m, n + 1)), np.empty((m, n + 1))
-        rises, count = np.empty((m, n), np.int64), np.empty(m, np.int64)
-        seen, changed = np.full((m, m), -1), np.zeros(m, np.int64)
-        for a in range(m):
-            count[a] = describe(y[first + a], weight[first + a], x[first + a], n, up[a], down[a], rises[a])
-        gained[k] = exchange_in_chunk(first, m, leaves, n, x, (up, down, rises, count, seen, changed))
-
-
-@uncounted
-def exchange_in_chunk(first, m, leaves, n, x, room):
-    """Do the same for the m leaves of one chunk, whose costs have been described; return by how much it improved."""
-    y, upper, weight = leaves.y, leaves.upper, leaves.weight
-    up, down, rises, count, seen, changed = room
-    gained = 0.0
-    tick, again = 0, True
-    while again and tick < MOST_MOVES * m:
-        again = False
-        for a in range(m):
-            for b in range(m):
-                if a == b or seen[a, b] >= max(changed[a], changed[b]):  # no run paid, and neither moved since
-                    continue
-                may_end = x[first + a, n - 1] < upper[first + a]
-                cost, i, j = best_run(up[a], rises[a], count[a], down[b], rises[b], count[b], n, may_end)
-                if cost < 0.0:
-                    for s in range(i, j):
-                        x[first + a, s] += 1
-                        x[first + b, s] -= 1
-                    for l in (a, b):
-                        count[l] = describe(y[first + l], weight[first + l], x[first + l], n, up[l], down[l], rises[l])
-                    tick += 1
-                    changed[a], changed[b] = tick, tick
-                    gained -= cost
-                    again = True
-                else:
-                    seen[a, b] = tick
-    return gained
-
-
-@uncounted
-def describe(y, weight, x, n, up, down, rises):
-    """Prefix sums of the costs of a step up and a step down at every cell, and where x rises; how often."""
-    count, before = 0, 0
-    up[0], down[0] = 0.0, 0.0
-    for i in range(n):
-        off = 2.0 * (x[i] - y[i])  # (x +- 1 - y)^2 - (x - y)^2 = 1 +- 2 (x - y)
-        up[i + 1] = up[i] + weight * (1.0 + off)
-        down[i + 1] = down[i] + weight * (1.0 - off)
-        if x[i] > before:
-            rises[count] = i
-            count += 1
-            before = x[i]
-    return count
-
-
-@inlined
-def best_run(up, ends, n_ends, down, starts, n_starts, n, may_end):
-    """(cost, i, j) of the run of cells i .. j - 1 that is cheapest to move up in one leaf and down in the other.
-
-    With C = up + down, the prefix sums of both costs, a run costs C[j] - C[i]: for every j, where the first leaf rises
-    or all cells end, take the largest C[i] of those i < j where the second one rises.
-    """
-    best, i, j = 0.0, 0, 0
-    b, found, most, place = 0, False, 0.0, 0
-    for a in range(n_ends + 1):
-        if a == n_ends and not may_end:
-            break
-        end = ends[a] if a < n_ends else n
-        while b < n_starts and starts[b] < end:
-            so_far = up[starts[b]] + down[starts[b]]
-            if not found or so_far > most:
-                found, most, place = True, so_far, starts[b]
-            b += 1
-        if found and up[end] + down[end] - most < best:
-            best, i, j = up[end] + down[end] - most, place, end
-    return best, i, j
