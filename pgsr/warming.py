@@ -16,7 +16,6 @@ from pgsr.data.views import View
 from pgsr.machine.compilation import compilation
 from pgsr.methods import toys
 from pgsr.methods.catalogue import Use
-from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, PostProcess
 from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.privacy.random import Seeded, StreamId

@@ -29,13 +29,10 @@ _LARGE, _GAP = 1_000_000, 1e-5
 _RELAXED_GAP = 1e-3
 
 _STAGES = ((0.4, 15), (0.15, 20), (0.05, 30), (0.01, 80), (0.004, 80), (0.002, 100), (0.001, 150))
-"""Softness, and the number of steps."""
+"""Softness, and the number of steps; the last three for gaps alone that need no proof."""
 
 _JUDGED = 0.01
 """From which softness on integers are made and bounds computed."""
-
-_NEAR = 1e-3
-"""The gap from which on moves of groups close what is left faster than prices do."""
 
 _WITHIN, _PROGRAMS = 1.0, 5
 """The reduced cost up to which a move is in a linear program, and how many of these are solved at most."""
@@ -146,11 +143,14 @@ class CumulativeIntegers(GatedMethod):
         def late() -> bool:
             return deadline.passed
 
+        climbed = prices
         for softness, steps in _STAGES:
-            prices = ascent.ascend(partial(rounded.gradient, softness=softness), prices, steps, late, rounding)
+            climbed = ascent.ascend(partial(rounded.gradient, softness=softness), climbed, steps, late, rounding)
             if softness <= _JUDGED or deadline.passed:
-                best.offer(rounded.integers(prices, softness), rounded.multipliers(prices))
-                if best.gap <= (gap if gap >= _GAP else _NEAR) or deadline.passed:
+                if best.price(rounded.multipliers(climbed)):  # else they ran away along a plateau
+                    prices = climbed
+                best.offer(rounded.integers(prices, softness))
+                if best.gap <= gap or gap < _GAP or deadline.passed:
                     break
         best.close(rounded, prices, gap, deadline)
         return best.judged(deadline)
@@ -168,14 +168,19 @@ class _Best:
         self.objective = math.inf
         self.prices, self.bound = prices, lagrangian_bound(problem, prices)
 
-    def offer(self, x: np.ndarray, prices: Multipliers) -> None:
+    def price(self, prices: Multipliers) -> bool:
+        """Say whether these prices prove a larger bound, and keep it."""
+        bound = lagrangian_bound(self.problem, prices)
+        rises = bound > self.bound
+        if rises:
+            self.bound, self.prices = bound, prices
+        return rises
+
+    def offer(self, x: np.ndarray) -> None:
         estimate = Estimate(self.problem.hierarchy, View.CUMULATIVE, x)
         value = objective(self.problem, estimate)
         if value < self.objective:
             self.objective, self.estimate = value, estimate
-        bound = lagrangian_bound(self.problem, prices)
-        if bound > self.bound:
-            self.bound, self.prices = bound, prices
 
     def close(self, rounded: RoundedDual, prices: np.ndarray, gap: float, deadline: Deadline) -> None:
         """Close what is left between bound and integers by moves of single groups, around the best integers so far."""
@@ -186,14 +191,15 @@ class _Best:
         def search(within: float) -> None:
             leaves = self._moves(rounded, prices, within).integers(deadline, _NODES)
             if leaves is not None:
-                self.offer(rounded.settled(leaves), rounded.multipliers(prices))
+                self.offer(rounded.settled(leaves))
 
         for _ in range(_PROGRAMS):
             found = None if done() else self._moves(rounded, prices, _WITHIN).relaxed(deadline)
             if found is None:
                 return
             prices, value = found.prices, self.objective + found.value
-            self.offer(rounded.settled(found.leaves), rounded.multipliers(prices))
+            self.price(rounded.multipliers(prices))
+            self.offer(rounded.settled(found.leaves))
             if not found.whole and not done():
                 search(_TIED)
             if value <= self.bound + _MISSING * max(1.0, self.bound):

@@ -115,7 +115,7 @@ class Moves:
         return x
 
     def _steps(self, off: np.ndarray, prices: np.ndarray, within: float) -> tuple[Any, np.ndarray, np.ndarray]:
-        """List the unit steps of nodes: their cells and signs, costs and bounds; `off` is the sums of leaves less y."""
+        """List the unit steps of nodes: their cells and signs, costs and bounds."""
         dual = self.dual
         above = np.where(dual.parent[:, None] >= 0, prices[dual.parent], 0.0)
         net, off, weight = (prices - above).ravel(), off.ravel(), np.repeat(dual.weight, dual.n)

@@ -29,7 +29,7 @@ def group_moves(leaves, leaf_node, prices, x, within):
                 k = first if side < 0 else np.int64(last) - 1
                 while first <= k < last and not (side > 0 and size == n):
                     before, cost, reduced, s = count, 0.0, 0.0, size
-                    while 0 < s if side < 0 else s < n:
+                    while s > 0 if side < 0 else s < n:
                         cell = s - 1 if side < 0 else s
                         if least.size > 0 and (most[l, cell] <= k if side < 0 else least[l, cell] > k):
                             break
