@@ -61,6 +61,7 @@ def steps() -> list[Step]:
         ("certificates", _bound_toys),
         ("draws of the posterior", _draw),
         ("lower bounds", lambda: lower_bound([1, 1], 1)),
+        ("moves of groups", _move_groups),
         ("sizes per level", solve_levels),
         ("flows of many units", _send_many_units),
         ("CSV files", _read_a_table),
@@ -127,6 +128,17 @@ def solve_levels() -> None:
         sizes, (View.CUMULATIVE,), np.array([9, 1, -1, 9, 4, 2, -4, 7]), noise, Totals.REGIONS, totals, False
     )
     estimators.Matching().apply(noisy)
+
+
+def _move_groups() -> None:
+    """List the moves of groups of a toy, which good integers of cumulative counts have no need of."""
+    from pgsr.algorithms.m_c.dual import SquaresDual
+    from pgsr.algorithms.m_c.moves import Moves
+
+    problem = next(p for p in toys.problems() if p.integer and algorithms.CumulativeIntegers().supports(p) is None)
+    dual = SquaresDual(problem.relaxed())
+    zeros = np.zeros(dual.shape, np.int64)
+    Moves(dual, np.zeros(dual.y.shape, np.int64), zeros, zeros.astype(float), 1.0)
 
 
 def _send_many_units() -> None:

@@ -96,13 +96,9 @@ TWINS = {
         "fit_nodes": ("naive.cumulative_dual; rounded one by one", ROUNDED),
         "settle": ("all monotone vectors", "test_m_c_integers::test_a_leaf_settles_where_all_vectors_say"),
         "tail_costs": ("every tail, tried out", "test_m_c_integers::test_tails_against_every_start"),
-        "exchange": (
-            "every run of every pair, tried out",
-            "test_m_c_integers::test_no_run_is_worth_an_exchange_after_all",
-        ),
     },
-    "algorithms.m_c.cycles_kernel": {
-        "cancel": ("branch and bound", "test_m_c_integers::test_flows_against_branch_and_bound"),
+    "algorithms.m_c.moves_kernel": {
+        "group_moves": ("every group to every size", "test_m_c_integers::test_moves_are_all_that_cost_little"),
     },
     "algorithms.m_c.squares_kernel": {
         "fit_leaves": ("naive.cumulative_dual", M_C_DUAL),

@@ -209,7 +209,7 @@ class _Best:
 
     def _moves(self, rounded: RoundedDual, prices: np.ndarray, within: float) -> Moves:
         assert self.estimate is not None
-        leaves = np.asarray(self.estimate.values)[self.problem.hierarchy.leaves]
+        leaves = np.array(self.estimate.values[self.problem.hierarchy.leaves])  # which may be written to
         return Moves(rounded.dual, leaves, rounded.sums_off(leaves), prices, within)
 
     @property
