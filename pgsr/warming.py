@@ -19,7 +19,6 @@ from pgsr.methods.catalogue import Use
 from pgsr.methods.method import Method, PostProcess
 from pgsr.privacy.laws.discrete_gaussian import WIDEST_TABLE, DiscreteGaussian
 from pgsr.privacy.random import Seeded, StreamId
-from pgsr.problems.problem import Problem
 
 Step = tuple[str, Callable[[], object]]
 """What is compiled, and a function that has it compiled where it is not yet."""
@@ -132,10 +131,11 @@ def solve_levels() -> None:
 
 def _move_groups() -> None:
     """List the moves of groups of a toy, which good integers of cumulative counts have no need of."""
+    from pgsr.algorithms import CumulativeIntegers
     from pgsr.algorithms.m_c.dual import SquaresDual
     from pgsr.algorithms.m_c.moves import Moves
 
-    problem = next(p for p in toys.problems() if p.integer and algorithms.CumulativeIntegers().supports(p) is None)
+    problem = next(p for p in toys.problems() if p.integer and CumulativeIntegers().supports(p) is None)
     dual = SquaresDual(problem.relaxed())
     zeros = np.zeros(dual.shape, np.int64)
     Moves(dual, np.zeros(dual.y.shape, np.int64), zeros, zeros.astype(float), 1.0)
