@@ -133,12 +133,12 @@ def _move_groups() -> None:
     """List the moves of groups of a toy, which good integers of cumulative counts have no need of."""
     from pgsr.algorithms import CumulativeIntegers
     from pgsr.algorithms.m_c.dual import SquaresDual
-    from pgsr.algorithms.m_c.moves import Moves
+    from pgsr.algorithms.m_c.moves import GroupMoves
 
     problem = next(p for p in toys.problems() if p.integer and CumulativeIntegers().supports(p) is None)
     dual = SquaresDual(problem.relaxed())
     zeros = np.zeros(dual.shape, np.int64)
-    Moves(dual, np.zeros(dual.y.shape, np.int64), zeros, zeros.astype(float), 1.0)
+    GroupMoves(dual, np.zeros(dual.y.shape, np.int64), zeros, zeros.astype(float), 1.0)
 
 
 def _send_many_units() -> None:

@@ -19,7 +19,7 @@ from pgsr.algorithms.m_c.arrays import Blocks, LeafTerms, NodeTree, Tails, Wishe
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
-from pgsr.algorithms.m_c.moves import Moves
+from pgsr.algorithms.m_c.moves import GroupMoves
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates.certificate import objective
@@ -312,7 +312,7 @@ def test_the_program_alone_goes_from_anywhere_to_the_optimum(totals):
         dual = SquaresDual(problem.relaxed())
         rounded, x = RoundedDual(dual), np.cumsum(truth.counts[tree.leaves], axis=1)
         around = rounded.with_sums(x)
-        found = Moves(dual, x, rounded.sums_off(x), np.zeros(dual.shape), 500.0).relaxed(Deadline())
+        found = GroupMoves(dual, x, rounded.sums_off(x), np.zeros(dual.shape), 500.0).relaxed(Deadline())
         best = Scipy().solve(problem).certificate.objective
         assert found.whole
         reached = objective(problem, Estimate(tree, View.CUMULATIVE, rounded.with_sums(found.leaves)))
@@ -330,8 +330,8 @@ def test_three_levels_whose_linear_program_is_not_whole(monkeypatch):
     levels = [truth[tree.level(level)] for level in (2, 1, 0)]
     leaves, states, nation = (table + rng.integers(-most, most + 1, table.shape) for table in levels)
     noisy = naive.measurement_of(tree, np.concatenate([nation, states, leaves]), int(truth[0, -1]), View.CUMULATIVE)
-    programs, relaxed = [], Moves.relaxed
-    monkeypatch.setattr(Moves, "relaxed", lambda *about: programs.append(relaxed(*about)) or programs[-1])
+    programs, relaxed = [], GroupMoves.relaxed
+    monkeypatch.setattr(GroupMoves, "relaxed", lambda *about: programs.append(relaxed(*about)) or programs[-1])
     result = CumulativeIntegers().solve(Problem.m_c(noisy))
     assert result.status is Status.OPTIMAL
     assert result.certificate.objective == 164

@@ -10,7 +10,7 @@ import numpy as np
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
-from pgsr.algorithms.m_c.moves import Moves
+from pgsr.algorithms.m_c.moves import GroupMoves
 from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
 from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates import Multipliers, certify
@@ -207,10 +207,10 @@ class _Best:
         if not done():
             search(_WITHIN)
 
-    def _moves(self, rounded: RoundedDual, prices: np.ndarray, within: float) -> Moves:
+    def _moves(self, rounded: RoundedDual, prices: np.ndarray, within: float) -> GroupMoves:
         assert self.estimate is not None
         leaves = np.array(self.estimate.values[self.problem.hierarchy.leaves])  # which may be written to
-        return Moves(rounded.dual, leaves, rounded.sums_off(leaves), prices, within)
+        return GroupMoves(rounded.dual, leaves, rounded.sums_off(leaves), prices, within)
 
     @property
     def proved(self) -> bool:

@@ -45,7 +45,7 @@ class Relaxed:
     whole: bool
 
 
-class Moves:
+class GroupMoves:
     """The program around integers of the leaves, shape (leaves, K + 1), at prices, shape (nodes, cells)."""
 
     def __init__(
