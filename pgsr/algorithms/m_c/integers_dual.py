@@ -160,7 +160,7 @@ class RoundedDual:
                     node = dual.parent[node]
 
     def sums_off(self, x: np.ndarray) -> np.ndarray:
-        """Compute what the leaves below every node add up to, less its y; shape (nodes, cells)."""
+        """Add up the leaves below every node, less its y; shape (nodes, cells)."""
         dual = self.dual
         sums = np.zeros(dual.shape, np.int64)
         np.add.at(sums, dual.leaf_node, x[:, : dual.n])

@@ -1,4 +1,4 @@
-"""Integers next to given ones, exactly: a linear program over moves of single groups and unit steps of nodes.
+"""A linear program over moves of single groups and unit steps of nodes, around integers that are nearly best.
 
 **Groups choose alone.** Cumulative counts of a leaf say the sizes of its groups: group k has the size s where
 x[s - 1] <= k < x[s]. Its own part of the cost is the sum over cells from s on of w (2 (k - y) + 1), and order comes by
