@@ -1,4 +1,4 @@
-"""The best integers near given integers: a linear program over moves of single groups and unit steps of nodes.
+"""A linear program over moves of single groups and unit steps of nodes, around integers that are nearly best.
 
 **Groups choose alone.** Cumulative counts of a leaf say the sizes of its groups: group k has the size s where
 x[s - 1] <= k < x[s]. Its own part of the cost is the sum over cells from s on of w (2 (k - y) + 1), and order comes by
@@ -58,9 +58,9 @@ class GroupMoves:
         steps, step_cost, step_bounds = self._steps(off, prices, within)
         self.n_steps = len(step_cost)
         self.cost = np.append(step_cost, cost)
-        self.equal = sparse.hstack([self._step_matrix(*steps), self._move_matrix()], "csc")
+        self.equal: Any = sparse.hstack([self._step_matrix(*steps), self._move_matrix()], "csc")
         self.bounds = np.concatenate([step_bounds, np.tile([0.0, 1.0], (len(cost), 1))])
-        self.once = self._once()
+        self.once: Any = self._once()
         # The price of a differenced row is the sum of those of all cells from its own on.
         self.start = -np.cumsum(prices[:, ::-1], axis=1)[:, ::-1].ravel()
 
@@ -92,14 +92,13 @@ class GroupMoves:
         """Search for the best integers of the leaves by branch and bound over so many nodes; None if it finds none."""
         from scipy.optimize import LinearConstraint, milp
 
-        n_rows = self.equal.shape[0]
         found = milp(
             self.cost,
             integrality=np.arange(len(self.cost)) >= self.n_steps,  # nodes are whole with their leaves
             bounds=(self.bounds[:, 0], self.bounds[:, 1]),
             constraints=[
-                LinearConstraint(self.equal, np.zeros(n_rows), np.zeros(n_rows)),
-                LinearConstraint(self.once, -np.inf, np.ones(self.once.shape[0])),
+                LinearConstraint(self.equal, 0.0, 0.0),
+                LinearConstraint(self.once, -np.inf, 1.0),
             ],
             options={"time_limit": deadline.left or np.inf, "node_limit": nodes},
         )
