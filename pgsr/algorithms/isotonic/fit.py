@@ -117,10 +117,10 @@ class IsotonicFit:
         if threshold > 0:
             fitted = np.minimum(fitted, groups_below(fitted, noisy, beyond, total))
         *below, n_beyond = np.diff(np.append(fitted, total), prepend=0)
-        # All groups have a rank, so the smallest have no place.
-        left = np.clip(np.cumsum(beyond.count) - (beyond.total - n_beyond), 0, beyond.count)
-        sizes = np.concatenate([np.arange(threshold), threshold + beyond.size])
-        counts = np.concatenate([below, left])
+        # The smallest have no place where ranks are more than groups; groups without a rank have the least size.
+        left = np.clip(np.cumsum(beyond.count) - max(0, beyond.total - n_beyond), 0, beyond.count)
+        sizes = np.concatenate([np.arange(threshold), [threshold + least], threshold + beyond.size])
+        counts = np.concatenate([below, [max(0, n_beyond - beyond.total)], left])
         return GroupRuns.pooled(sizes[counts > 0], counts[counts > 0])
 
     def __repr__(self) -> str:
