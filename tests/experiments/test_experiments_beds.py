@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from pgsr.errors import DataError
+from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI
 from pgsr.experiments.ours.beds import BEDS
 
 
 @pytest.mark.slow
-@pytest.mark.few(3)
-@pytest.mark.parametrize("data", BEDS, ids=lambda data: data.name)
+@pytest.mark.parametrize("data", [*BEDS, CENSUS, FLIGHTS, KUO_TAXI], ids=lambda data: data.name)
 def test_a_bed_is_what_it_declares(data):
     try:
         truth = data.truth()

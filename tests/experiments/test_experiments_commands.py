@@ -21,11 +21,10 @@ from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell
 from pgsr.experiments.registry import EXPERIMENTS, find
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_registry_is_sound():
     ids = [experiment.id for experiment in EXPERIMENTS]
     assert len({name.lower() for name in ids}) == len(ids)
@@ -39,6 +38,7 @@ def test_the_registry_is_sound():
         find("K99")
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, monkeypatch):
     def call(*arguments: str) -> str:
         done = CliRunner().invoke(app, [*arguments])
@@ -94,6 +94,7 @@ def call_here(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments])
 
 
+@pytest.mark.slow
 def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
     monkeypatch.chdir(tmp_path)

@@ -108,13 +108,6 @@ def test_a_claim_that_names_a_factor_has_no_other_margin():
     )
 
 
-def test_only_replicates_of_both_count():
-    one, two = dict.fromkeys(range(8), 2.0), dict.fromkeys(range(3, 12), 1.0)
-    assert compared(one, two).replicates == 5
-    assert compared(one, dict.fromkeys(range(4, 12), 1.0)).finding is TestOutcome.NOT_JUDGED
-    assert compared(one, 1.0).replicates == 8
-
-
 def test_the_worst_of_several_is_the_closest_of_the_worst_kind():
     def against(factor: float):
         return compared({r: factor + r / 1_000 for r in range(5)}, 1.0)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import numpy as np
 import pytest
-from smoke_cells import smoke_cells
+from smoke_cells import one_quick, smoke_cells, stored
 
 from pgsr import Result, Status
 from pgsr.comparison import Comparison
@@ -16,7 +16,7 @@ from pgsr.comparison.comparing import Row
 from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
-from pgsr.experiments.engine.store import CellState, StoredCell, to_frame
+from pgsr.experiments.engine.store import to_frame
 from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report.svg import smaller
@@ -26,14 +26,11 @@ from pgsr.methods.method import Seconds
 DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", one_quick(DRAWN, "K9"))
 def test_every_logarithmic_axis_has_several_labels(name):
     """Two at least between its ends; the axis of epsilons has one for every epsilon that ran."""
     experiment = find(name)
-    cells = smoke_cells(experiment)
-    frame = to_frame([StoredCell(t.cell, False, CellState.DONE, "", record, "", 60.0, 0.0, 0) for t, record in cells])
-    figure = experiment.plot(frame)
+    figure = experiment.plot(to_frame([stored(task, record) for task, record in smoke_cells(experiment)]))
     figure.draw_without_rendering()
     checked = 0
     for axes in figure.axes:
@@ -49,7 +46,7 @@ def test_every_logarithmic_axis_has_several_labels(name):
     assert checked
 
 
-@pytest.mark.parametrize(("low", "high"), [(1, 1), (3, 4), (0.9, 1.1), (1, 12), (7, 90), (1e-5, 1e9), (2e5, 3e5)])
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (0.9, 1.1), (7, 90), (1e-5, 1e9)])
 def test_three_to_seven_labels_on_any_range(low, high):
     places = log_places(low, high, 7)
     assert 3 <= len(places) <= 7
@@ -95,14 +92,12 @@ def test_mechanisms_keep_their_colour_between_experiments():
 
 
 def test_an_arm_without_an_answer_is_words_and_no_mark():
-    def row(name: str, status: Status, seconds: float) -> Row:
-        return Row(name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds, 0.0)), 1, {})
-
     rows = [
-        row("fast", Status.OPTIMAL, 0.5),
-        row("refused", Status.UNLICENSED, 0.0),
-        row("late", Status.TIMED_OUT, 0.1),
-    ]
+        Row(name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds, 0.0)), 1, {})
+        for name, status, seconds in (
+            ("fast", Status.OPTIMAL, 0.5), ("refused", Status.UNLICENSED, 0.0), ("late", Status.TIMED_OUT, 0.1),
+        )
+    ]  # fmt: skip
     axes = Comparison(rows, "three arms").plot().axes[0]
     marks = np.concatenate([np.asarray(line.get_ydata()) for line in axes.get_lines()])
     assert marks.tolist() == [0]
@@ -116,20 +111,9 @@ def test_a_refused_solver_is_named_and_not_drawn():
     record = {"status": "MEASURED", "sizes": [5, 10], "limit": 6}
     answered = {"outcomes": ["answered"] * 2, "reasons": [""] * 2, "step_seconds": [0.1, 0.2]}
     refused = {"outcomes": ["refused"] * 2, "reasons": ["no licence"] * 2, "step_seconds": [None] * 2}
-    tasks = runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
     entries = [
-        StoredCell(
-            task.cell,
-            False,
-            CellState.DONE,
-            "",
-            record | (refused if "Gurobi" in task.arm.label else answered),
-            "",
-            1,
-            1,
-            1,
-        )
-        for task in tasks
+        stored(task, record | (refused if "Gurobi" in task.arm.label else answered))
+        for task in runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
     ]
     figure = runtime_by_size.plot(to_frame(entries))
     assert "no answer at the smallest N, so not drawn: M_H, Gurobi" in figure.get_suptitle().replace("\n", " ")
@@ -159,9 +143,3 @@ def test_a_small_svg_keeps_every_line_mark_and_word():
     ids = re.findall(r'\bid="(\w+)"', after)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r"#(\w+)[\")]", after)) == set(ids)
-
-
-def test_figures_display_themselves():
-    figure = new_figure(2, 2)
-    figure.subplots().plot([1, 2])
-    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]

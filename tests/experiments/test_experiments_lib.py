@@ -7,52 +7,40 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from instances import rng_of, scale
-from lib_instances import INTEGER, REAL, program_of, small_problem
+from lib_instances import INTEGER, program_of, small_problem
 from typer.testing import CliRunner
 
-from pgsr import PgsrError, Problem, View
-from pgsr.datasets import census_like
+from pgsr import PgsrError, Problem
 from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.command import app
 from pgsr.experiments.lib.folder import build, is_built, read
 from pgsr.experiments.lib.grid import on_grid
-from pgsr.experiments.lib.instances import FAMILIES, INSTANCES, Instance, find
+from pgsr.experiments.lib.instances import INSTANCES, Instance, find
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.models import Cvxpy
-from pgsr.noise import Geometric
-from pgsr.privacy import Seeded
 from pgsr.problems.programs.named import named
 
 EXACT = ("naive", "hc-l1", "hc-l2", "hg-l1", "hg-l2", "mh", "mh-regions")
+WITH_A_GAP = ("mc", "mc-regions", "mc-l1")
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("family", EXACT)
-def test_integer_families_are_proved_without_a_gap(family):
+@pytest.mark.parametrize("family", [*EXACT, *WITH_A_GAP])
+def test_integer_families_are_proved(family):
+    """Without a gap, or by an interval where no exact proof is known."""
     rng = rng_of(5, *family.encode())
-    for _ in range(scale(3, 40)):
+    for _ in range(scale(1, 20)):
         objective, bound = checked(small_problem(family, rng))
-        assert objective == bound
+        assert bound <= objective if family in WITH_A_GAP else bound == objective
+        assert float(objective - bound) <= 0.02 * max(1.0, float(bound))
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("family", [*EXACT[:3], "mean", "mh", "mh-regions", "mc", "mc-regions", "mc-l1"])
+@pytest.mark.parametrize("family", [*EXACT[:3], "mean", "mh", "mh-regions", *WITH_A_GAP])
 def test_relaxed_families_are_proved_to_nine_digits(family):
     rng = rng_of(6, *family.encode())
-    for _ in range(scale(3, 40)):
+    for _ in range(scale(1, 40)):
         objective, bound = checked(small_problem(family, rng).relaxed())
         assert bound <= objective
         assert float(objective - bound) <= 1e-7 + 1e-8 * float(objective)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("family", ["mc", "mc-regions", "mc-l1"])
-def test_integer_families_without_an_exact_proof_have_a_valid_interval(family):
-    rng = rng_of(7, *family.encode())
-    for _ in range(scale(2, 10)):
-        objective, bound = checked(small_problem(family, rng))
-        assert bound <= objective
-        assert float(objective - bound) <= 0.02 * max(1.0, float(bound))
 
 
 def checked(problem: Problem) -> tuple[Fraction, Fraction]:
@@ -130,6 +118,8 @@ def test_the_commands_build_verify_and_list(tmp_path):
     made = runner.invoke(app, ["build", "naive-census-1e3", "--out", str(tmp_path)])
     assert made.exit_code == 0, made.output
     assert is_built(tmp_path / "naive-census-1e3-eps1")
+    again = runner.invoke(app, ["build", "naive-census-1e3", "--out", str(tmp_path)])
+    assert "built before" in again.output
     checked = runner.invoke(app, ["verify", "--out", str(tmp_path)])
     assert checked.exit_code == 0, checked.output
     assert "optimal" in checked.output
@@ -147,13 +137,6 @@ def test_data_that_are_not_there_are_named(tmp_path, monkeypatch):
     assert "not built" in made.output
 
 
-def test_views_of_families_are_those_of_their_problems():
-    truth = census_like("divisions", 2, 200)
-    for name, (view, state) in FAMILIES.items():
-        assert state(Geometric(view, 1).measure(truth, Seeded(name))).view is view
-        assert isinstance(view, View)
-
-
 @pytest.mark.slow
 def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
     command = [sys.executable, "-m", "pgsr.experiments", "lib", "build", "mh-census-1e7-eps1", "--out", str(tmp_path)]
@@ -161,9 +144,3 @@ def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
     assert done.returncode == 2
     assert "give --largest 1e7" in " ".join((done.stdout + done.stderr).split())
     assert not list(tmp_path.iterdir())
-
-
-def test_a_second_build_tells_what_it_keeps(built):
-    done = CliRunner().invoke(app, ["build", REAL, "--out", str(built)])
-    assert done.exit_code == 0
-    assert "1 built before" in done.output

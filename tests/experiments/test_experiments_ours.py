@@ -1,12 +1,9 @@
 """The experiment on every release: its shares, what it measures, and what its verdicts say of made-up errors."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from instances import rng_of
@@ -20,11 +17,6 @@ from pgsr.experiments.ours import exact_optima as x1
 from pgsr.methods import metrics
 from pgsr.privacy import Seeded
 from pgsr.privacy.random import Source
-
-needs_races = pytest.mark.skipif(
-    not (Path(os.environ.get("PGSR_DATA", "/nowhere")) / "census2000_blockgroup_race_hhsize.parquet").is_file(),
-    reason="PGSR_DATA names no folder with the census of 2000 by block group",
-)
 
 
 def trial(arm: Arm, data: DataSet = CENSUS_SMALL) -> Trial:
@@ -86,8 +78,7 @@ def no_noise(key: str, replicate: int) -> Source:
     return Undrawn(key, replicate)
 
 
-@pytest.mark.few(4)
-@pytest.mark.parametrize("arm", x2.ARMS, ids=lambda arm: arm.label)
+@pytest.mark.parametrize("arm", [x2.KUO, x2.POSTERIOR_RANKED], ids=lambda arm: arm.label)
 def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> None:
     data = replace(CENSUS_SMALL, groups=x2.RANKED_GROUPS + 1)
     at = trial(replace(arm, source=no_noise), data)
@@ -240,17 +231,3 @@ def test_an_answer_without_a_bound_is_not_within_one_percent(without: int) -> No
     ]  # fmt: skip
     (verdict,) = x1._proofs(pd.DataFrame(rows))
     assert verdict.finding is TestOutcome.FAILS
-
-
-def test_profiles_grow() -> None:
-    cells = {profile: len(x2.EXPERIMENT.tasks(profile)) for profile in x2.EXPERIMENT.profiles}
-    assert cells[Profile.SMOKE] < cells[Profile.QUICK] < cells[Profile.PAPER]
-
-
-@needs_races
-@pytest.mark.slow
-def test_races_by_block_group() -> None:
-    """Declared shapes are right, and all people of a race are there: no block group has 25,000."""
-    for data, people in ((x2.WHITE, 211_460_626), (x2.BLACK, 34_658_190), (x2.HAWAIIAN, 398_835)):
-        truth = data.truth()
-        assert int(truth.rows(0, 1)[0] @ np.arange(truth.max_size + 1)) == people

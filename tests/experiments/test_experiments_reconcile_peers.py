@@ -11,12 +11,9 @@ from pgsr.experiments.benchmarks.interval_peers import (
     exact,
     importance_sampling,
     linear,
-    normality,
 )
 from pgsr.experiments.benchmarks.reconcile_peers import (
     METHODS,
-    ReconcilePeer,
-    _shown,
     dense_program,
     least_squares,
     made,
@@ -51,10 +48,6 @@ def test_all_methods_find_the_same_distance():
     assert distance == pytest.approx(least[2], rel=0.02)
 
 
-def test_a_row_without_an_answer_is_shown_without_numbers():
-    assert _shown(ReconcilePeer(1000, "a peer", note="no answer in 3 s"))["seconds"] == ""
-
-
 def test_intervals_are_compared_on_one_world():
     found = compared(county_world(0, 3, 12))
     assert len(found) == 3 * len(PEERS)
@@ -66,14 +59,6 @@ def test_intervals_are_compared_on_one_world():
     (low, high, *_), (below, above, *_) = exact(world), linear(world)
     leaves = world.tree.leaves
     assert (high - low)[leaves].mean() < (above - below)[leaves].mean()
-
-
-def test_hierarchicalforecast_has_the_linear_intervals_before_they_are_cut():
-    pytest.importorskip("hierarchicalforecast.methods", reason="hierarchicalforecast is not installed")
-    world = county_world(5, 3, 20)
-    (below, above, *_), (low, high, *_) = normality(world), linear(world)
-    assert np.maximum(above, 0) == pytest.approx(high)
-    assert np.maximum(below, 0) == pytest.approx(low)
 
 
 def test_importance_sampling_has_the_law_of_the_values_alone():

@@ -14,12 +14,9 @@ from pgsr.experiments.benchmarks import release_run
 from pgsr.experiments.commands.complete import app
 from pgsr.release import ReleaseConfig
 
-pytestmark = pytest.mark.slow
 
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("rows", "regions"), [(20_000, "states"), (250_001, "counties")])
-def test_tables_hold_what_they_are_made_of(tmp_path, rows, regions):
+def test_tables_hold_what_they_are_made_of(tmp_path):
+    rows, regions = 20_001, "counties"
     release_run.make_tables(tmp_path, rows, regions, 20)
     truth, _ = release_run.scaled_census(rows, regions)
     assert pq.read_metadata(tmp_path / "entities.parquet").num_rows == rows
@@ -33,9 +30,9 @@ def test_tables_hold_what_they_are_made_of(tmp_path, rows, regions):
     assert vacant == pytest.approx(release_run.VACANT, rel=0.2)
 
 
-def test_scaling_keeps_the_proportions():
-    small, large = (release_run.scaled_census(rows, "states")[0].counts[0] for rows in (10**6, 10**7))
-    assert (small @ np.arange(8), large @ np.arange(8)) == (10**6, 10**7)
+def test_scaling_keeps_the_proportions_and_few_rows_are_exact_too():
+    few, small, large = (release_run.scaled_census(n, "states")[0].counts[0] for n in (10, 10**6, 10**7))
+    assert [counts @ np.arange(8) for counts in (few, small, large)] == [10, 10**6, 10**7]
     assert np.allclose(10 * small / large, 1, atol=0.01)
 
 
@@ -60,6 +57,7 @@ def test_blocks_are_no_regions_to_choose_from(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     out = tmp_path / "out"
@@ -73,6 +71,7 @@ def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_blocks_have_sizes_of_their_own(tmp_path):
     """Every dwelling of a county lies in one of its blocks, and the release and its check pass."""
     release_run.make_tables(tmp_path, 30_000, "blocks", 50)
@@ -92,9 +91,3 @@ def test_blocks_have_sizes_of_their_own(tmp_path):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(DataError, match="GiB of disk"):
         release_run.require_disk(Path("absent") / "below", 10**15)
-
-
-@pytest.mark.parametrize("rows", [1, 10, 1_000])
-def test_few_rows_are_exact_too(rows):
-    counts = release_run.scaled_census(rows, "counties")[0].counts
-    assert counts[0] @ np.arange(8) == rows

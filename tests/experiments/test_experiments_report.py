@@ -11,7 +11,7 @@ import pytest
 import sweeps
 from instances import rng_of
 from rich.console import Console
-from smoke_cells import smoke_cells
+from smoke_cells import smoke_cells, stored
 from typer.testing import CliRunner
 
 from pgsr.errors import DataError
@@ -43,8 +43,6 @@ from pgsr.experiments.report import sections as report_sections
 from pgsr.experiments.report.content import arm_notes, report_blocks
 from pgsr.experiments.report.environment import commit
 from pgsr.figures.drawing import new_figure
-
-pytestmark = pytest.mark.slow
 
 SMOKE = Profile.SMOKE
 PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
@@ -113,25 +111,12 @@ def tiny(**fields):
     return replace(sweeps.experiment(replicates=3, data=(REAL,)), **given)
 
 
-def save(
-    store: Store, experiment, replicate: int, arm: str, value=0.0, state=CellState.DONE, code=None, reason=""
-) -> None:
+def save(store: Store, experiment, replicate: int, arm: str, value=0.0, *, code=None, failed="") -> None:
     cell = Cell(experiment.id, "small", Fraction(1), replicate, arm)
     record = {"status": "FEASIBLE", "levels": {"emd": [value, 2.0]}, "violations": {"sign": 0}, "solve_seconds": 0.5}
-    store.save(
-        StoredCell(
-            cell,
-            True,
-            state,
-            reason,
-            record if state is CellState.DONE else {},
-            code or code_digest(experiment),
-            60.0,
-            2.0,
-            1,
-        ),
-        SMOKE,
-    )
+    state = CellState.FAILED if failed else CellState.DONE
+    code = code or code_digest(experiment)
+    store.save(StoredCell(cell, True, state, failed, {} if failed else record, code, 60.0, 2.0, 1), SMOKE)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +127,7 @@ def written(tmp_path_factory) -> str:
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
     save(store, experiment, 0, "two", 5.0)
-    save(store, experiment, 1, "two", state=CellState.FAILED, reason="ValueError: a <b> | c")
+    save(store, experiment, 1, "two", failed="ValueError: a <b> | c")
     save(store, experiment, 7, "two", 99_999.0)
     folder = place / "report"
     folder.mkdir()
@@ -230,13 +215,6 @@ def test_the_page_is_accessible(written):
     }
 
 
-def test_every_registered_experiment_is_there(written):
-    page = Page(written)
-    for experiment in EXPERIMENTS:
-        assert f"{experiment.id}: {experiment.title}" in page.text
-        assert f"python -m pgsr.experiments run {experiment.id} --profile smoke" in page.text
-
-
 def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     def broken(frame):
         raise KeyError("emd_level9")
@@ -300,6 +278,7 @@ def test_a_cause_is_what_was_declared_unless_data_or_replicates_speak_against_it
     assert Verdict("a claim", "small", exactly(True, "counted"), "", Cause.CLAIM).cause is Cause.CLAIM
 
 
+@pytest.mark.full  # test_experiments_effects.py shows that intervals are those of SciPy's tests
 def test_the_tests_err_as_often_as_they_say():
     """5 % of true nulls are rejected, both directions together; two standard errors would reject 12 % of five.
 
@@ -317,6 +296,7 @@ def test_the_tests_err_as_often_as_they_say():
     assert all(0.035 < rate < 0.065 for rate in (rejected / draws, missed, apart)), (rejected, missed, apart)
 
 
+@pytest.mark.slow
 def test_verdicts_of_all_experiments_obey(smoked):
     """Nothing random is judged at smoke profile, whatever an experiment computes."""
     assert smoked
@@ -326,6 +306,7 @@ def test_verdicts_of_all_experiments_obey(smoked):
             assert verdict.judgement.replicates is None, verdict
 
 
+@pytest.mark.slow
 def test_claims_of_papers_are_not_declared_ours(smoked):
     """And experiments of no paper claim nothing for one. Every paper's experiment judges something of its paper."""
     words = {claim.words for claim in kuo.CLAIMS} | {*fioretto.CLAIMS.values()}
@@ -342,17 +323,17 @@ def test_claims_of_papers_are_not_declared_ours(smoked):
     assert {v.declared for v in by_noise["shared seed"]} == {Cause.READING}, "as its code did it"
 
 
+@pytest.mark.slow
 def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):
     document = html.render(report_blocks(smoked, SMOKE))
     top = document.split('<h2 id="next">')[0]
     assert "shows that everything runs, no number here reproduces anything" in top
     commands = re.findall(r"<code>(?:\S+=\S+ )?python -m pgsr.experiments ([^<]+)</code>", document)
     assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
+    run = "pgsr.experiments.commands.registered.runner.run"
+    monkeypatch.setattr(run, lambda *args, **options: RunSummary(0, {}))
     for command in commands:  # advice works: the command line takes every word of it
         arguments = [*command.split(), "--out", str(tmp_path)]
-        monkeypatch.setattr(
-            "pgsr.experiments.commands.registered.runner.run", lambda *args, **options: RunSummary(0, {})
-        )
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (command, done.output, done.exception)
     later = html.render(report_blocks(smoked, Profile.QUICK))
@@ -366,10 +347,7 @@ def smoked(tmp_path_factory) -> list[report_sections.Section]:
     wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K8", "K10", "PG3", "X1")]
     for experiment in wanted:
         for task, record in smoke_cells(experiment):
-            entry = StoredCell(
-                task.cell, task.data.real, CellState.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0
-            )
-            store.save(entry, SMOKE)
+            store.save(stored(task, record, code_digest(experiment)), SMOKE)
     return report_sections.collect(wanted, SMOKE, store, draw=False)
 
 
@@ -380,20 +358,8 @@ def test_stand_ins_are_named(tmp_path):
     stand_in = replace(sweeps.SMALL, name="drawn")
     real = replace(REAL, load=absent, fallback=stand_in)
     experiment, store = replace(tiny(), profiles=sweeps.experiment(data=(real,)).profiles), Store(tmp_path)
-    store.save(
-        StoredCell(
-            Cell("T1", "drawn", Fraction(1), 0, "one"),
-            False,
-            CellState.DONE,
-            "",
-            {"a": 1, "emd_level0": 1},
-            "x",
-            1,
-            1,
-            1,
-        ),
-        SMOKE,
-    )
+    cell, record = Cell("T1", "drawn", Fraction(1), 0, "one"), {"a": 1, "emd_level0": 1}
+    store.save(StoredCell(cell, False, CellState.DONE, "", record, "x", 1, 1, 1), SMOKE)
     text = Page(write_report([experiment], SMOKE, store, tmp_path).read_text()).text
     assert "small is absent; drawn (generated) stands in; set PGSR_DATA for the real one" in text
     assert "Other data stands in for small" in text
@@ -407,6 +373,13 @@ def test_stand_ins_are_named(tmp_path):
     assert section.remarks == (), "results of real data count, even where the file is not there any more"
 
 
+def test_every_registered_experiment_is_there_and_its_command_in_advice(written):
+    text = Page(written).text
+    for experiment in EXPERIMENTS:
+        assert f"{experiment.id}: {experiment.title}" in text
+        assert f"python -m pgsr.experiments run {experiment.id} --profile smoke" in text
+
+
 def test_a_profile_that_an_experiment_lacks(tmp_path):
     text = Page(write_report([tiny()], Profile.PAPER, Store(tmp_path), tmp_path).read_text()).text
     assert "it has no profile paper, but smoke. This runs it: python -m pgsr.experiments run T1 --profile smoke" in text
@@ -416,19 +389,6 @@ def test_a_folder_without_git_says_so(tmp_path, monkeypatch):
     assert re.match(r"commit [0-9a-f]{12}|no git checkout", commit())
     monkeypatch.setattr("pgsr.experiments.report.environment.ROOT", tmp_path)
     assert commit() == "no git checkout"
-
-
-def test_the_command(tmp_path):
-    out = tmp_path / "report"
-    arguments = ["report", "K8", "--profile", "smoke", "--out", str(tmp_path)]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    assert str(out / "report.html") in done.output
-    assert (
-        "Not run. This runs it: python -m pgsr.experiments run K8 --profile smoke"
-        in Page((out / "report.html").read_text()).text
-    )
-    assert "python -m pgsr.experiments report" in CliRunner().invoke(app, ["report", "--help"]).output
 
 
 def test_columns_of_numbers_stand_to_the_right():
