@@ -22,14 +22,8 @@ def test_rows_are_added_and_read_back(tmp_path):
 
 
 def test_ratios_are_to_the_version_before_on_the_same_machine():
-    rows = [
-        _row("a1", 8.0),
-        _row("b2", 2.0),
-        _row("b2", 3.0, "new"),
-        _row("b2", 50.0, machine="another"),
-        _row("c3", 1.0),
-    ]
-    rows += [_row("c3", 6.0, "new")]
+    rows = [_row("a1", 8.0), _row("b2", 2.0), _row("b2", 3.0, "new"), _row("b2", 50.0, machine="another")]
+    rows += [_row("c3", 1.0), _row("c3", 6.0, "new")]
     found = dict(history.quoted(rows))
     assert "| m_h | 3,198,195 unknowns | 1.000 | 0.50 |" in found["history"]
     assert "| new | 3,198,195 unknowns | 6.000 | 2.00 |" in found["history"]

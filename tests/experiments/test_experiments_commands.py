@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -140,17 +139,6 @@ def test_files_that_define_no_experiment_are_sentences(tmp_path):
     for name in ("two words", "", "../x", "1st"):
         with pytest.raises(ExperimentError, match="cannot name an experiment"):
             from_file.write_template(name, tmp_path)
-
-
-def test_help_has_examples_that_are_commands():
-    for arguments in ([], ["run"], ["new"], ["plot"], ["status"], ["verdicts"], ["report"], ["compare"], ["list"]):
-        done = CliRunner().invoke(app, [*arguments, "--help"], terminal_width=200)
-        assert done.exit_code == 0
-        examples = re.findall(r"python -m pgsr.experiments ([a-z-]+)", done.output)
-        assert examples, arguments
-        known = {command.name or command.callback.__name__ for command in app.registered_commands}
-        known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
-        assert set(examples) <= {name.replace("_", "-") for name in known}
 
 
 def test_the_help_that_is_read_from_sources_lists_what_there_is():

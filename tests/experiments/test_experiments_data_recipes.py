@@ -2,7 +2,6 @@
 
 import os
 import re
-import zipfile
 from dataclasses import replace
 from email.message import Message
 from io import BytesIO
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from test_experiments_data_raw import survey_files
 from typer.testing import CliRunner
 
 from pgsr.errors import DataError
@@ -142,21 +142,12 @@ def test_the_page_says_what_the_recipes_say():
 # The command
 
 
-def survey(folder: Path) -> None:
-    """Write the survey's archive with one household."""
-    home = {"HOUSEID": "A", "CENSUS_D": 1, "HHINCTTL": 1, "HOMETYPE": 1, "EXPFLLHH": 1.5, "MSASIZE": 1, "URBAN": 1}
-    person = {"HOUSEID": "A", "R_AGE": 1, "R_SEX": 1, "WORKER": 1, "DRIVER": 1, "USEPUBTR": 1}
-    with zipfile.ZipFile(folder / "Ascii.zip", "w") as archive:
-        for name, row in (("HHPUB.csv", home | {"URBRUR": 1, "LIF_CYC": 1, "HHVEHCNT": 1}), ("PERPUB.csv", person)):
-            archive.writestr(name, pd.DataFrame([row | {"NWALKTRP": 1}]).to_csv(index=False))
-
-
 def test_convert_makes_and_checks(tmp_path):
-    """One household is not the survey, and the command says what differs, with exit code 1."""
-    survey(tmp_path)
+    """Two households are not the survey, and the command says what differs, with exit code 1."""
+    survey_files(tmp_path)
     code, told = run("convert", "nhts2001_households", str(tmp_path / "Ascii.zip"), "--out", str(tmp_path))
     assert code == 1
-    assert "households: 1, and 60,521 must come out" in told
+    assert "households: 2, and 60,521 must come out" in told
     assert "and b207b2f902247410... must come out" in told
     code, told = run("check", "--out", str(tmp_path))
     assert code == 1
@@ -191,10 +182,10 @@ def test_fetch_downloads_converts_and_checks(tmp_path, monkeypatch):
     published, home = tmp_path / "published", tmp_path / "home"
     published.mkdir()
     home.mkdir()
-    survey(published)
+    survey_files(published)
     archive = published / "Ascii.zip"
     recipe = recipe_of("nhts2001_households")
-    data = replace(recipe.data, totals=(Total("households", 1),), content=None)
+    data = replace(recipe.data, totals=(Total("households", 2),), content=None)
     made = replace(recipe, data=data, downloads=(archive.as_uri(),))
     monkeypatch.setattr(command, "recipe_of", lambda name: made)
     code, told = run("fetch", "nhts2001_households", "--out", str(home))

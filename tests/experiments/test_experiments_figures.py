@@ -14,13 +14,12 @@ from pgsr import Result, Status
 from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import Row
 from pgsr.experiments.engine.experiment import Profile
-from pgsr.experiments.engine.figures import error_axis
 from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
 from pgsr.experiments.engine.store import to_frame
 from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report.svg import smaller
-from pgsr.figures.drawing import LEVELS, log_labels, log_places, new_figure
+from pgsr.figures.drawing import LEVELS, log_places, new_figure
 from pgsr.methods.method import Seconds
 
 DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
@@ -53,18 +52,6 @@ def test_three_to_seven_labels_on_any_range(low, high):
     assert places == sorted(places)
     digits = {f"{place:e}"[0] for place in places}
     assert digits <= set("1235")
-
-
-def test_panels_that_share_an_axis_keep_sharing_it():
-    left, right = new_figure(4, 2).subplots(1, 2, sharey=True)
-    for axes, values in ((left, [10, 11]), (right, [1_000, 2_000])):
-        axes.plot([0, 1], values)
-    error_axis(left)
-    assert left.get_ylim() == right.get_ylim()
-    assert left.get_ylim()[1] >= 2_000
-    right.set_xscale("log")
-    log_labels(right.xaxis)
-    assert len(right.get_xticks()) >= 3
 
 
 def test_arms_of_an_experiment_look_different_and_the_same_in_every_figure():

@@ -179,6 +179,7 @@ def test_the_memory_of_tables_grows_with_their_sizes():
         runtime_by_epsilon.solver_memory(CENSUS, tables, {"solver_sizes": 100, "table_sizes": n}) for n in (10, 1_000)
     )
     assert 595e6 < few < 2 * 595e6
+    assert [half_width(Fraction(e) / 3) for e in ("1/10", "1/2", "1")] == [5_400, 216, 54], "3 ceil(2 (L / epsilon)^2)"
     assert many - few == 990 * 2 * (2 * half_width(Fraction(1, 60)) + 1) * 52 > 4e9
 
 
@@ -323,8 +324,3 @@ def test_the_dense_taxi_data_do_not_saturate():
         cell = Cell("PG3", TAXI_DENSE.name, Fraction(1, 10), 0, arm.label)
         levels = release_and_violations(Trial(cell, arm, TAXI_DENSE, truth, "test", 60))["levels"]
         assert max(levels["l1"]) < 0.2 * 2 * TAXI_DENSE.groups
-
-
-def test_windows_of_the_printed_dynamic_programs():
-    """The half width 3 ceil(2 (L / epsilon)^2) at L = 3 and epsilon 0.1, 0.5, 1: a quarter of M_H^dp's."""
-    assert [half_width(Fraction(epsilon) / 3) for epsilon in ("1/10", "1/2", "1")] == [5_400, 216, 54]

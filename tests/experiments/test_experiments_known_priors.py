@@ -115,8 +115,3 @@ def test_chains_that_disagree_are_told() -> None:
     (agree,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith("two chains"))
     assert agree.finding is TestOutcome.FAILS
     assert "at most 3.75%" in agree.words
-
-
-def test_the_figure_is_drawn() -> None:
-    made = frame({x2.KUO.label: (120.0, 60.0, 30.0), OPTIMUM: (100.0, 40.0, 10.0)})
-    assert len(x6.plot(made).axes) == 1

@@ -23,9 +23,7 @@ from pgsr.experiments.kuo2018.data import (
     TAXI,
     TAXI_HALVES,
     TAXI_ROOT,
-    WHITE_STATES,
     is_the_papers,
-    paper_name,
     part_of,
 )
 from pgsr.experiments.registry import find
@@ -176,18 +174,6 @@ def test_hawaiian_is_the_papers_own():
         if printed.data == "Hawaiian":
             assert near(levels(entries, printed.arm, Fraction(1), "emd"), (printed.value,), 10), printed
     assert is_the_papers(HAWAIIAN_NATION.name)
-
-
-@needs("census2000_blockgroup_race_hhsize.parquet")
-def test_k1_counts_white_block_groups():
-    by_group = WHITE_STATES.fallback
-    assert by_group is not None
-    record = computed(on(data_statistics.EXPERIMENT, by_group, (None,), 1))[0].record
-    found = [record[name] for name in ("groups", "entities", "distinct sizes", "largest size")]
-    assert found == [193_585, 211_460_626, 5_885, 23_020]
-    assert paper_name(WHITE_STATES.name) == paper_name(by_group.name) == "White"
-    assert is_the_papers(WHITE_STATES.name)
-    assert not is_the_papers(by_group.name)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pgsr import PgsrError
 from pgsr.experiments.lib import published
 from pgsr.experiments.lib.folder import problem_of
 from pgsr.experiments.lib.run import chosen, run, takes
-from pgsr.experiments.lib.score import duration, is_optimal, scores, shifted_geometric_mean
+from pgsr.experiments.lib.score import is_optimal, scores, shifted_geometric_mean
 from pgsr.models import Cvxpy, Scipy
 from pgsr.models.adapter import Run
 from pgsr.models.judge import SolverAnswer, SolverClaim
@@ -111,9 +111,3 @@ def test_a_published_run_is_a_table_per_kind_without_those_who_have_no_licence(t
     assert found["pgsr_lib.QP"].splitlines()[-2:] == ["| 2 | 2 | 0 | `A()` 1, `B()` 1 |", "| 0 | 1 | 1 | `D()` 60 |"]
     assert "C()" not in found["pgsr_lib.QP"]
     assert found["pgsr_lib.traps"].splitlines()[-1] == "| `half` | 1 | 0 | no point: `A()` |"
-
-
-def test_times_have_three_digits_and_a_unit():
-    assert [duration(s) for s in (0.01694665800459738, 0.5, 9.996, 20.0, 0.0)] == [
-        "16.9 ms", "500 ms", "10.0 s", "20.0 s", "0 ms"
-    ]  # fmt: skip

@@ -58,10 +58,6 @@ def test_the_optimum_is_the_best_of_all_alternatives(built, name):
     assert min(values) == int(stated(built, name)["optimum"])
 
 
-def test_the_half_is_the_best_of_its_whole_numbers():
-    assert min(3 * z + 2 * max(Fraction(0), Fraction(9, 2) - z) for z in range(11)) == 9
-
-
 def test_forged_traps_are_refused(built):
     held = stated(built, "choices-squares-1e7")
     assert verify_trap.verify(held) == 500000080000004

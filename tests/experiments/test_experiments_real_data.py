@@ -44,15 +44,6 @@ def test_l1_per_level(taxi, view, post, expected):
     assert np.mean(errors, axis=0) == pytest.approx(expected, rel=0.05)
 
 
-@needs_taxi
-def test_the_projection_beats_raw_noise_and_is_proved(taxi):
-    noisy = Geometric(View.COUNTS, epsilon=1).measure(taxi, Seeded("taxi"))
-    raw = np.abs(noisy.matrix - taxi.counts).sum(axis=1)
-    result = Mechanism(Geometric(View.COUNTS, epsilon=1), TreeProjection()).release(taxi, Seeded("taxi"))
-    assert result.certificate.optimal
-    assert metrics.l1(taxi, result.estimate).sum() < raw.sum() / 2
-
-
 def emd_per_level(truth, view, post, epsilon, shares=None, replicates=5, source=Seeded):
     mechanism = Mechanism(Geometric(view, epsilon, shares), post)
     runs = [mechanism.release(truth, source("taxi", i)).estimate for i in range(replicates)]

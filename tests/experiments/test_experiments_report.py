@@ -1,16 +1,12 @@
 """The report: every experiment is in it, numbers stand beside what is printed, nothing is fetched from elsewhere."""
 
-import io
 import re
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
 import sweeps
-from instances import rng_of
-from rich.console import Console
 from smoke_cells import smoke_cells, stored
 from typer.testing import CliRunner
 
@@ -22,8 +18,6 @@ from pgsr.experiments.engine.experiment import Cell, Profile
 from pgsr.experiments.engine.printed import Beside, Printed, StandsFor
 from pgsr.experiments.engine.runner import RunSummary
 from pgsr.experiments.engine.store import CellState, Store, StoredCell
-from pgsr.experiments.engine.summary import level_errors
-from pgsr.experiments.engine.tables import print_frame
 from pgsr.experiments.engine.verdicts import (
     TestOutcome,
     Verdict,
@@ -278,24 +272,6 @@ def test_a_cause_is_what_was_declared_unless_data_or_replicates_speak_against_it
     assert Verdict("a claim", "small", exactly(True, "counted"), "", Cause.CLAIM).cause is Cause.CLAIM
 
 
-@pytest.mark.full  # test_experiments_effects.py shows that intervals are those of SciPy's tests
-def test_the_tests_err_as_often_as_they_say():
-    """5 % of true nulls are rejected, both directions together; two standard errors would reject 12 % of five.
-
-    Errors vary so much here that no interval is within 2 %.
-    """
-    rng = rng_of(5)
-    draws = 4_000
-    pairs = (dict(enumerate(rng.normal(7, 1, 5))) for _ in range(2 * draws))
-    rejected = sum(
-        compared(one, two).finding is not TestOutcome.UNDECIDED for one, two in zip(pairs, pairs, strict=False)
-    )
-    missed = sum(agrees(rng.normal(7, 1, 5), 7.0).finding is TestOutcome.FAILS for _ in range(draws)) / draws
-    welch = (separated(rng.normal(20, 1, 5), rng.normal(20, 3, 7)) for _ in range(draws))
-    apart = sum(found.finding is not TestOutcome.UNDECIDED for found in welch) / draws
-    assert all(0.035 < rate < 0.065 for rate in (rejected / draws, missed, apart)), (rejected, missed, apart)
-
-
 @pytest.mark.slow
 def test_verdicts_of_all_experiments_obey(smoked):
     """Nothing random is judged at smoke profile, whatever an experiment computes."""
@@ -389,28 +365,3 @@ def test_a_folder_without_git_says_so(tmp_path, monkeypatch):
     assert re.match(r"commit [0-9a-f]{12}|no git checkout", commit())
     monkeypatch.setattr("pgsr.experiments.report.environment.ROOT", tmp_path)
     assert commit() == "no git checkout"
-
-
-def test_columns_of_numbers_stand_to_the_right():
-    frame = pd.DataFrame(
-        {"title": ["Error", "Time, 2"], "solve": ["1.5 ms", ""], "agreed": ["20/20 r", "-"], "n": [3, 44]}
-    )
-    console = Console(width=80, record=True, file=io.StringIO())
-    print_frame(console, frame, "a table")
-    rows = [
-        [*map(str, line.strip("│").split("│"))] for line in console.export_text().splitlines() if line.startswith("│")
-    ]
-    assert rows == [["Error   ", " 1.5 ms ", " 20/20 r ", "  3"], ["Time, 2 ", "        ", "       - ", " 44"]]
-
-
-def test_means_come_as_a_frame():
-    rows = [
-        {"data": "d", "real": False, "epsilon": 1.0, "arm": arm, "replicate": r, "emd_level0": 10.0 * r + len(arm)}
-        for arm in ("a", "bb")
-        for r in range(3)
-    ]
-    frame = level_errors(pd.DataFrame(rows), "emd").to_frame()
-    assert frame["arm"].tolist() == ["a", "bb"]
-    assert frame["mean"].tolist() == [11.0, 12.0]
-    assert frame["standard_error"].tolist() == pytest.approx([10 / 3**0.5] * 2)
-    assert frame["replicates"].tolist() == [3, 3]

@@ -136,6 +136,8 @@ def test_bad_values_are_refused() -> None:
     for sensitivity in (0, 1.0, True):
         with pytest.raises(PgsrError, match="positive integer"):
             IntegerStatistic("t", distinct_sizes, sensitivity)  # type: ignore[arg-type]
+    with pytest.raises(PgsrError, match="list it among the candidates"):
+        ChosenByStatistic([hc()], lambda t: hc("2"), 1).release(TRUTH, Seeded(1))
     ledger, source = Ledger(100), Recording()
     mean = IntegerStatistic("mean", lambda truth: 1.5, 1)  # type: ignore[arg-type, return-value]
     with pytest.raises(PgsrError, match="float"):
@@ -146,11 +148,6 @@ def test_bad_values_are_refused() -> None:
         ChosenByScore([hc()], "1e-6").release(TRUTH, source, ledger)
     assert ledger.left == 100
     assert not source.asked
-
-
-def test_a_rule_must_answer_what_was_charged_for() -> None:
-    with pytest.raises(PgsrError, match="list it among the candidates"):
-        ChosenByStatistic([hc()], lambda t: hc("2"), 1).release(TRUTH, Seeded(1))
 
 
 def test_a_choice_by_statistic_runs_the_chosen_mechanism_alone() -> None:

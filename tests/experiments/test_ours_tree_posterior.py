@@ -163,13 +163,6 @@ def test_proposals_go_both_ways_equally_often() -> None:
         assert abs(times - found.get((leaf, b, a, k), 0)) <= 5 * (2 * times) ** 0.5 + 5
 
 
-def test_a_seed_gives_the_same_again() -> None:
-    measurement = measured(View.CUMULATIVE)
-    one, again, other = (tree_posterior(measurement, MEANS, SHAPE, sweeps=200, seed=seed) for seed in (1, 1, 2))
-    assert (one.expected_error == again.expected_error).all()
-    assert (one.expected_error != other.expected_error).any()
-
-
 def test_what_cannot_be_used_is_refused() -> None:
     truth = CountOfCounts(TREE, COUNTS, "tiny")
     for noise, words in (
