@@ -17,7 +17,7 @@ from pgsr.experiments.data.census2010_race import FILE as BLOCKS
 from pgsr.experiments.data.census2010_race import census2010_race
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
-from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
+from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS
 from pgsr.experiments.data.raw import kuo2018
 from pgsr.experiments.data.raw import nhts2001 as survey
 from pgsr.experiments.data.raw import summary_file_1 as sf1
@@ -219,7 +219,7 @@ def survey_files(folder: Path) -> None:
         {
             "HOUSEID": ["010000018", "1M0000045", "010000099"], "CENSUS_D": [5, 2, 9], "HHINCTTL": [18, -9, 17],
             "HOMETYPE": [3, 91, 1], "EXPFLLHH": [9727.4, 3355.6, None], "MSASIZE": [5, 6, 1], "URBAN": [2, 4, 1],
-            "URBRUR": [1, 2, 1], "LIF_CYC": [2, -9, 1], "HHVEHCNT": [3, 0, 1], "HHSIZE": [2, 4, 1],
+            "URBRUR": [1, 2, 1], "LIF_CYC": [2, -9, 1], "HHVEHCNT": [7, 0, 1], "HHSIZE": [2, 4, 1],
         }
     )  # fmt: skip
     people = pd.DataFrame(
@@ -227,7 +227,7 @@ def survey_files(folder: Path) -> None:
             "HOUSEID": ["010000018"] * 2 + ["1M0000045", "010000099"],
             "R_AGE": [26, -9, 88, 40], "R_SEX": [2, 1, -9, 1], "WORKER": [1, 2, -1, 1], "DRIVER": [2, 1, -9, 1],
             "USEPUBTR": [2, 1, -1, 1],
-            "NWALKTRP": [3, 0, -7, 1], "OTHER": ["a", "b", "c", "d"],
+            "NWALKTRP": [99, 0, -7, 1], "OTHER": ["a", "b", "c", "d"],
         }
     )  # fmt: skip
     with zipfile.ZipFile(folder / "Ascii.zip", "w") as archive:
@@ -249,9 +249,7 @@ def test_the_survey_of_2001(tmp_path):
     people = pd.read_parquet(tmp_path / PERSONS.file)
     assert people["Houseid"].tolist() == ["010000018", "010000018", "1M0000045"]
     answers = people[["R_age", "R_sex", "Worker", "Driver", "Usepubtr", "Nwalktrp"]].fillna(-1).to_numpy().tolist()
-    assert answers == [[26, 2, 1, 0, 2, 3], [-1, 1, 0, 1, 1, 0], [88, -1, -1, -1, -1, -1]]
-    population = nhts2001(tmp_path)
-    assert (population.n_groups, population.n_persons) == (2, 3)
+    assert answers == [[26, 2, 1, 0, 2, 99], [-1, 1, 0, 1, 1, 0], [88, -1, -1, -1, -1, -1]]
     assert survey.INCOME[4] == "0to20K"
     assert [survey.INCOME[code] for code in (5, 16, 17)] == ["20Kto40K", "60Kto80K", "80Kto100K"]
 

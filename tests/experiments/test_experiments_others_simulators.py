@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from smoke_cells import needs
+from test_experiments_data_raw import survey_files
 
 from pgsr.errors import DataError
 from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
+from pgsr.experiments.data.raw import nhts2001 as survey
 from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis import Population, Workload
 from pgsr.synthesis.data.domain import COUNT, SynthesisError
@@ -125,23 +127,9 @@ def test_travel_survey() -> None:
 
 
 def small_survey(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    homes = pd.DataFrame(
-        {
-            "Houseid": ["01", "02"], "n_person_records": [2, 1], "Census_d": ["Pacific", "Mountain"], "Msasize": [1, 6],
-            "Urban": [1, 4], "Urbrur": [1, 2], "IncGrp": ["0to20K", None], "Hometype": ["Dorm", None],
-            "Lif_cyc": pd.array([1, None], "Int16"), "Hhvehcnt": [0, 7],
-        }
-    )  # fmt: skip
-    people = pd.DataFrame(
-        {
-            "Houseid": ["02", "01", "01"], "R_age": pd.array([30, None, 4], "Int16"),
-            "R_sex": pd.array([1, 2, None], "Int16"), "Worker": pd.array([1, 0, None], "Int16"),
-            "Driver": pd.array([1, 0, None], "Int16"), "Usepubtr": pd.array([1, 2, None], "Int16"),
-            "Nwalktrp": pd.array([0, 99, None], "Int16"),
-        }
-    )  # fmt: skip
-    homes.to_parquet(folder / HOUSEHOLDS.file)
-    people.to_parquet(folder / PERSONS.file)
+    survey_files(folder)
+    made = (convert([folder / "Ascii.zip"], folder) for convert in (survey.households, survey.persons))
+    homes, people = map(pd.read_parquet, made)
     return homes, people
 
 
