@@ -183,21 +183,6 @@ def test_the_memory_of_tables_grows_with_their_sizes():
     assert many - few == 990 * 2 * (2 * half_width(Fraction(1, 60)) + 1) * 52 > 4e9
 
 
-def test_times_of_the_headline_are_paired_by_replicate():
-    rows = [
-        {"data": "d", "arm": arm, "N": 50, "replicate": r, "status": "OPTIMAL", "formulate_seconds": times * (1 + r),
-         "solve_seconds": 0.0, "round_seconds": 0.001 * r}
-        for arm, times in ((headline.SOLVER.label, 12.0), (headline.M_C_DP.label, 1.0))
-        for r in range(6)
-        if r or arm == headline.SOLVER.label
-    ]  # fmt: skip
-    (verdict,) = headline._times(headline._seconds(pd.DataFrame(rows)))
-    assert verdict.finding is TestOutcome.HOLDS
-    assert verdict.judgement.replicates == 5
-    assert verdict.cause is Cause.SOLVER
-    assert {n: str(headline._at(n)) for n in (200, 1_000)} == {200: "alternative reading", 1_000: "paper's claim"}
-
-
 def test_restrictions_of_the_benchmarks():
     truth = CountOfCounts(TREE, [[0, 5, 1, 2], [0, 1, 0, 3], [0, 7, 0, 0]])
     assert up_to(truth, 2).counts[0].tolist() == [0, 13, 1]

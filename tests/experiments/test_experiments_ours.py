@@ -84,19 +84,13 @@ def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> No
 
 PEAKS = {
     (x2.TAXI_REAL.name, x2.KUO): 320,
-    (x2.TAXI_REAL.name, x2.POSTERIOR): 469,
-    (x2.TAXI_REAL.name, x2.POSTERIOR_LEAF_HEAVY): 511,
     (x2.TAXI_REAL.name, x2.POSTERIOR_RANKED): 676,
     (x2.CENSUS_1_000.name, x2.TWO_STAGE): 496,
-    (x2.CENSUS_1_000.name, x2.M_C_REGIONS): 432,
     (x2.CENSUS_1_000.name, x2.POSTERIOR): 592,
-    (x2.CENSUS_1_000.name, x2.POSTERIOR_LEAF_HEAVY): 581,
     (x2.BLACK.name, x2.TWO_STAGE): 467,
-    (x2.BLACK.name, x2.POSTERIOR): 738,
     (x2.BLACK.name, x2.POSTERIOR_LEAF_HEAVY): 1_345,
     (x2.HAWAIIAN.name, x2.POSTERIOR_RANKED): 1_855,
     (x2.HAWAIIAN.name, x2.POSTERIOR_SPLIT_LEAVES): 4_473,
-    (x2.HAWAIIAN.name, x2.POSTERIOR_SPLIT_HEAVY): 1_234,
 }
 """Measured peaks in megabytes, on two cores, over all epsilons."""
 
