@@ -18,14 +18,7 @@ from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours.benchmark import experiment as b1
 from pgsr.experiments.ours.benchmark import tables
-from pgsr.experiments.ours.benchmark.arms import (
-    ARMS,
-    BOTTOM_UP,
-    CURATOR,
-    OF_KUO,
-    POSTERIOR_SPLIT,
-    RIVALS,
-)
+from pgsr.experiments.ours.benchmark.arms import ARMS, BOTTOM_UP, CURATOR, OF_KUO, POSTERIOR_SPLIT, RIVALS
 from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
 from pgsr.experiments.ours.every_release import EPSILONS
@@ -57,10 +50,7 @@ def test_scores_and_ranks_by_hand() -> None:
     errors = {("d", 1.0, "a"): (10.0, 8.0), ("d", 1.0, "b"): (20.0, 4.0)}
     errors |= {("e", 1.0, "a"): (3.0,), ("e", 1.0, "b"): (6.0,)}
     found = Standings.of(emd(errors, noise=0.0), ("a", "b", "c"))
-    assert found.scores.tolist() == [
-        pytest.approx([2**0.5, 2**0.5, np.inf]),
-        pytest.approx([1, 2, np.inf]),
-    ]
+    assert found.scores.tolist() == [pytest.approx([2**0.5, 2**0.5, np.inf]), pytest.approx([1, 2, np.inf])]
     assert found.ranks.tolist() == [1.25, 1.75, 3]
     assert found.rank_bars.tolist() == [[1.25, 1.75, 3]] * 2, "replicates that are all alike leave nothing open"
 

@@ -24,13 +24,7 @@ from pgsr.experiments.benchmarks.interval_peers import (
     importance_sampling,
     linear,
 )
-from pgsr.experiments.benchmarks.reconcile_peers import (
-    METHODS,
-    dense_program,
-    least_squares,
-    made,
-    ours,
-)
+from pgsr.experiments.benchmarks.reconcile_peers import METHODS, dense_program, least_squares, made, ours
 from pgsr.experiments.commands.complete import app
 from pgsr.machine.isolation import TaskEnd
 from pgsr.machine.partitions import ParquetFolder

@@ -146,6 +146,8 @@ def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:
     assert [variant.key for variant in chosen([])] == [variant.key for variant in VARIANTS]
     with pytest.raises(ArgumentError, match="'m_x' is unknown; write one of naive, "):
         chosen(["m_x"])
+    said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output
+    assert all(key in said for key in KEYS)
 
 
 def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path: Path) -> None:
@@ -168,11 +170,6 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     words = [variant.words for variant in VARIANTS if variant.key in ("mean_consistency", "releases")]
     assert told == [(str(place), str(n), said) for place, (n, said) in enumerate(zip(methods, words, strict=True), 1)]
     assert done.output.index(told[-1][2]) < done.output.index("Posterior()"), "the lines come before the table"
-
-
-def test_keys_are_those_that_help_names() -> None:
-    said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output
-    assert all(key in said for key in KEYS)
 
 
 def test_names_and_titles_say_what_is_compared() -> None:

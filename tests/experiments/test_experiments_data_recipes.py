@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_experiments_data_raw import survey_files
+from test_experiments_data import survey_files
 from typer.testing import CliRunner
 
 from pgsr.errors import DataError
@@ -112,10 +112,6 @@ def test_every_file_that_is_read_has_a_recipe():
         ):
             recipe.data.path("nowhere")
         assert recipe_of(recipe.data.file) is recipe
-
-
-def test_recipes_are_whole():
-    for recipe in RECIPES:
         assert recipe.downloads, recipe.data.name
         assert all(url.startswith("https://") for url in recipe.downloads)
         assert len({url.rpartition("/")[2] for url in recipe.downloads}) == len(recipe.downloads)

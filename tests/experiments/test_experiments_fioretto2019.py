@@ -26,14 +26,7 @@ from pgsr.experiments.fioretto2019 import (
     runtime_by_size,
 )
 from pgsr.experiments.fioretto2019 import published as fioretto
-from pgsr.experiments.fioretto2019.arms import (
-    FOUR,
-    HALF,
-    M_C_R,
-    M_H_R,
-    release_and_violations,
-    violated,
-)
+from pgsr.experiments.fioretto2019.arms import FOUR, HALF, M_C_R, M_H_R, release_and_violations, violated
 from pgsr.experiments.fioretto2019.data import CENSUS, TAXI, TAXI_DENSE, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
 from pgsr.experiments.fioretto2019.runtime_by_size import ANSWER, LATE, REFUSED, SKIPPED, climb, outcome_of, up_to

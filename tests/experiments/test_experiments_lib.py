@@ -137,19 +137,14 @@ def test_the_commands_build_verify_and_list(tmp_path):
     assert isinstance(nothing.exception, PgsrError)
 
 
-def test_data_that_are_not_there_are_named(tmp_path, monkeypatch):
+def test_what_is_not_built_is_told(tmp_path, monkeypatch):
+    """Data that are not there, and what `--largest` leaves out."""
     monkeypatch.setenv("PGSR_DATA", str(tmp_path))
     made = CliRunner().invoke(app, ["build", "mh-taxi-1e3", "--out", str(tmp_path)])
     assert made.exit_code == 1
     assert "not built" in made.output
-
-
-@pytest.mark.slow
-def test_instances_that_largest_leaves_out_are_a_sentence(tmp_path):
-    command = [sys.executable, "-m", "pgsr.experiments", "lib", "build", "mh-census-1e7-eps1", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "give --largest 1e7" in " ".join((done.stdout + done.stderr).split())
+    with pytest.raises(PgsrError, match="give --largest 1e7"):
+        CliRunner().invoke(app, ["build", "mh-census-1e7-eps1", "--out", str(tmp_path)], catch_exceptions=False)
     assert not list(tmp_path.iterdir())
 
 
@@ -376,9 +371,10 @@ FORGERIES = {
 }  # fmt: skip
 
 
-@pytest.mark.few(23)
 @pytest.mark.parametrize("forgery", FORGERIES)
-@pytest.mark.parametrize("name", [INTEGER, REAL, MAGNITUDES])
+@pytest.mark.parametrize(
+    "name", [INTEGER, *(pytest.param(each, marks=pytest.mark.full) for each in (REAL, MAGNITUDES))]
+)
 def test_every_forgery_is_found(name, forgery, built, tmp_path, capsys):
     folder = tmp_path / name
     shutil.copytree(built / name, folder)

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from smoke_cells import needs
-from test_experiments_data_raw import survey_files
+from test_experiments_data import survey_files
 
 from pgsr.errors import DataError
 from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS, nhts2001
 from pgsr.experiments.data.raw import nhts2001 as survey
 from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis import Population, Workload
-from pgsr.synthesis.data.domain import COUNT, SynthesisError
+from pgsr.synthesis.data.domain import COUNT, Attribute, SynthesisError
 
 SIMULATORS = {
     "households": lambda n, size, seed: households(n, max_size=size, seed=seed),
@@ -26,16 +26,16 @@ SIMULATORS = {
 Simulator = Callable[[int, int, int], Population]
 
 
+def columns(population: Population) -> dict[Attribute, np.ndarray]:
+    """Codes of every attribute, per group or per person."""
+    domain, found = population.domain, {}
+    for table, attributes in ((population.groups, domain.group), (population.persons, domain.individual)):
+        found |= {attribute: table[:, number] for number, attribute in enumerate(attributes)}
+    return found
+
+
 def column(population: Population, name: str) -> np.ndarray:
-    """Codes of an attribute per group, or per person."""
-    for table, attributes in (
-        (population.groups, population.domain.group),
-        (population.persons, population.domain.individual),
-    ):
-        for number, attribute in enumerate(attributes):
-            if attribute.name == name:
-                return table[:, number]
-    raise KeyError(name)
+    return next(codes for attribute, codes in columns(population).items() if attribute.name == name)
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> float:
@@ -66,15 +66,10 @@ def test_every_size_and_value_occurs(simulate: Simulator) -> None:
         population = simulate(20_000, size, 3)
         assert population.n_groups == 20_000
         assert set(population.sizes) == set(population.domain.sizes)
-        for table, attributes in (
-            (population.groups, population.domain.group),
-            (population.persons, population.domain.individual),
-        ):
-            for number, attribute in enumerate(attributes):
-                values = {*range(len(attribute))}
-                if size == 1 and attribute.name == "age" and len(population.domain.roles) == 1:
-                    continue  # nobody below 18 lives alone
-                assert set(table[:, number]) == values, attribute.name
+        for attribute, codes in columns(population).items():
+            if size == 1 and attribute.name == "age" and len(population.domain.roles) == 1:
+                continue  # nobody below 18 lives alone
+            assert set(codes) == {*range(len(attribute))}, attribute.name
 
 
 def test_members_of_a_household_resemble_each_other() -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-from instances import rng_of
+from test_experiments_benchmark import frame as emd_frame
 
 from pgsr import View
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
@@ -106,14 +106,7 @@ def test_the_memory_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def frame(errors: Mapping[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """Results with these EMDs by data set and arm, a number per level, within 1 % in every replicate."""
-    rng = rng_of(2)
-    rows = [
-        {"data": data, "real": False, "epsilon": 1.0, "arm": arm, "replicate": replicate}
-        | {f"emd_level{level}": value * rng.uniform(0.99, 1.01) for level, value in enumerate(values)}
-        for (data, arm), values in errors.items()
-        for replicate in range(replicates)
-    ]
-    return pd.DataFrame(rows)
+    return emd_frame({(data, 1.0, arm): values for (data, arm), values in errors.items()}, replicates)
 
 
 def found(verdicts: list[Verdict], start: str) -> list[Verdict]:

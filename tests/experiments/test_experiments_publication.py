@@ -30,8 +30,6 @@ from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import BY_DATA, IN_WORDS, results_figures
 from pgsr.experiments.report.svg import write_svg
 
-pytestmark = pytest.mark.slow
-
 DOCS = Path(__file__).parents[2] / "docs"
 SMOKE = Profile.SMOKE
 ALL = ("K1", "K2", "K3", "K4", "K5", "K6", "K7", "K8", "K8b", "K9", "K10", "PG2", "PG3", "PG4", "PG5", "X1")
@@ -177,6 +175,7 @@ def test_the_command_writes_results_figures_and_quotations(tmp_path):
     assert [path.name for path in (tmp_path / "figures" / "results").iterdir()] == ["K9.svg"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_the_figures_in_docs_are_of_today(identity, tmp_path):
     """After a change of how they are drawn: python -m pgsr.experiments publish. Panels have a mark or say why not."""
@@ -190,6 +189,7 @@ def test_the_figures_in_docs_are_of_today(identity, tmp_path):
         assert (tmp_path / name).read_bytes() == (DOCS / "figures" / "results" / name).read_bytes(), name
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not FULL, reason="takes minutes")
 @pytest.mark.parametrize("identity", [identity for identity in PUBLISHED if find(identity).owner.id == identity])
 def test_published_cells_are_what_this_version_computes(identity):
@@ -234,7 +234,7 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
-@pytest.mark.few(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_every_published_experiment_has_a_verdict(identity):
     ((experiment, _, frame),) = published([find(identity)], DOCS / "results")
@@ -248,6 +248,7 @@ def test_all_errors_of_the_field_in_docs_are_those_of_the_results(tmp_path):
     assert written.read_bytes() == (DOCS / "results" / written.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_numbers_that_pages_quote_are_those_of_the_results():
     """After a change of either: python -m pgsr.experiments publish."""
     values, quoting = quoted_today(), {}
@@ -262,6 +263,7 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
     assert {name for name in values if not name.startswith("benchmarks.")} <= quoted, "computed for no page"
 
 
+@pytest.mark.slow
 def test_a_number_that_differs_is_written_anew_and_one_of_no_result_refused():
     page = "M_H takes <!-- quoted: benchmarks.m_h.time -->0.06 s<!-- / --> there.\n"
     values = quoted_today()

@@ -45,7 +45,6 @@ from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import html, write_report
 from pgsr.experiments.report import sections as report_sections
 from pgsr.experiments.report.content import report_blocks
-from pgsr.experiments.report.environment import commit
 from pgsr.experiments.report.svg import smaller
 from pgsr.figures.drawing import LEVELS, log_places, new_figure
 from pgsr.methods.method import Seconds
@@ -363,12 +362,6 @@ def test_every_registered_experiment_is_there_and_its_command_in_advice(written)
 def test_a_profile_that_an_experiment_lacks(tmp_path):
     text = Page(write_report([tiny()], Profile.PAPER, Store(tmp_path), tmp_path).read_text()).text
     assert "it has no profile paper, but smoke. This runs it: python -m pgsr.experiments run T1 --profile smoke" in text
-
-
-def test_a_folder_without_git_says_so(tmp_path, monkeypatch):
-    assert re.match(r"commit [0-9a-f]{12}|no git checkout", commit())
-    monkeypatch.setattr("pgsr.experiments.report.environment.ROOT", tmp_path)
-    assert commit() == "no git checkout"
 
 
 # Figures: an arm has one colour everywhere, axes have several labels, and what did not run has no place in them.

@@ -215,13 +215,13 @@ def test_failed_cells_are_kept_and_run_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_short_cells_share_a_process(tmp_path):
+def test_short_cells_share_a_process(tmp_path, monkeypatch):
     """36 cells of milliseconds in two processes, one per arm; a cell's seconds are never shared where they count."""
 
     def measure(trial):
-        return {"pid": os.getpid()}
+        return {"pid": os.getpid(), "at": time.time()}
 
-    shared, alone = Store(tmp_path / "shared"), Store(tmp_path / "alone")
+    shared, alone, long = (Store(tmp_path / name) for name in ("shared", "alone", "long"))
     run(sweeps.experiment(measure, replicates=18), SMOKE, shared, jobs=1)
     frame = shared.frame("T1", SMOKE)
     assert len(frame) == 36
@@ -229,16 +229,11 @@ def test_short_cells_share_a_process(tmp_path):
     assert frame["pid"].nunique() == 2
     run(sweeps.experiment(measure, replicates=2, alone=True), SMOKE, alone, jobs=2)
     assert alone.frame("T1", SMOKE)["pid"].nunique() == 4
-
-
-@pytest.mark.slow
-def test_long_cells_have_a_process_each_and_run_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "SHORT", 0.0)
-    store = Store(tmp_path)
-    run(sweeps.experiment(lambda trial: {"pid": os.getpid(), "at": time.time()}, 2), SMOKE, store, jobs=1)
-    frame = store.frame("T1", SMOKE).sort_values("at")
-    assert frame["pid"].nunique() == 4
-    assert frame["replicate"].tolist() == [0, 0, 1, 1]
+    run(sweeps.experiment(measure, replicates=2), SMOKE, long, jobs=1)
+    frame = long.frame("T1", SMOKE).sort_values("at")
+    assert frame["pid"].nunique() == 4, "a long cell has a process of its own, too"
+    assert frame["replicate"].tolist() == [0, 0, 1, 1], "and they run in their order"
 
 
 @pytest.mark.slow
@@ -335,14 +330,8 @@ def test_absent_data_falls_back_or_is_left_out():
         (lambda: sweeps.experiment(arms=(Arm("a"), Arm("a"))), "each label once"),
         (lambda: sweeps.experiment(data=(sweeps.SMALL, sweeps.SMALL)), "each name once"),
         (lambda: sweeps.experiment().tasks(Profile.PAPER), "has no profile paper"),
-        (
-            lambda: run(sweeps.experiment(), SMOKE, RESULTS, jobs=2, scheduler="tcp://x:1"),
-            "--jobs has no meaning",
-        ),
-        (
-            lambda: run(sweeps.experiment(), SMOKE, RESULTS, scheduler="no-such-scheme://host:1"),
-            "no-such-|distr",
-        ),
+        (lambda: run(sweeps.experiment(), SMOKE, RESULTS, jobs=2, scheduler="tcp://x:1"), "--jobs has no meaning"),
+        (lambda: run(sweeps.experiment(), SMOKE, RESULTS, scheduler="no-such-scheme://host:1"), "no-such-|distr"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call, says, tmp_path, monkeypatch):

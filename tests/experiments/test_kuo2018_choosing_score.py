@@ -468,11 +468,7 @@ def test_candidates_without_an_answer_take_no_part() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "relation"),
-    [
-        (Unit.GROUP, Relation.REPLACE),
-        (Unit.entity_in_groups(3), Relation.ADD_REMOVE),
-        (Unit.ENTITY, Relation.MOVE),
-    ],
+    [(Unit.GROUP, Relation.REPLACE), (Unit.entity_in_groups(3), Relation.ADD_REMOVE), (Unit.ENTITY, Relation.MOVE)],
 )
 def test_scores_and_statistics_are_of_one_entity(unit: Unit, relation: Relation) -> None:
     """A score moves by up to K levels with a replaced group, by m levels with an entity in m groups, twice if moved."""

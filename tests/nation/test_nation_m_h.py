@@ -32,7 +32,6 @@ from pgsr.privacy.accounting.spending import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 HERE = Engine(map, attempts=1)
-BY_DASK = pytest.mark.full
 GROUPS = 20_000
 SIZES = {"one drop": (12,) * 7 + (7,), "drops above and below": (20, 20, 12, 12, 10, 9, 9, 3)}
 
@@ -214,13 +213,6 @@ def test_a_run_goes_on_as_it_was_begun_or_not_at_all(tmp_path):
     assert all(folder.has(key, "noisy-7") for key in begun.keys)
 
 
-def test_tables_of_an_unknown_measurement_are_not_added_to(tmp_path):
-    data, folder = nation(SIZES["one drop"]), ParquetFolder(str(tmp_path))
-    folder.write("Ohio", "noisy-3", np.zeros((1, 13), np.int64))
-    with pytest.raises(ProblemError, match="none that says how they were measured; measure into an empty folder"):
-        measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE)
-
-
 @dataclass
 class Broken(Before):
     """A folder whose disk cannot be read, or is full, now and then: how often, by key and table."""
@@ -282,8 +274,7 @@ def by_dask():
         yield Engine(DaskMap(client))
 
 
-@BY_DASK
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("by", [by_dask, lambda: nullcontext(Engine())], ids=["dask", "threads"])
 @pytest.mark.parametrize(("view", "totals_of"), [(View.COUNTS, None), (View.CUMULATIVE, None), (View.CUMULATIVE, 7)])
 def test_threads_and_dask_give_the_same_integers(tmp_path, view, totals_of, by):
@@ -318,8 +309,7 @@ class Dying(Before):
             os._exit(1)
 
 
-@BY_DASK
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("view", KINDS)
 def test_a_worker_that_is_killed_is_replaced_and_nothing_changes(tmp_path, view):
     """While it draws noise, and while it solves."""
@@ -359,6 +349,9 @@ def test_what_cannot_be_done_is_told(tmp_path):
     ):  # fmt: skip
         with pytest.raises(error, match=says):
             call()
+    empty.write("Ohio", "noisy-3", np.zeros((1, 13), np.int64))
+    with pytest.raises(ProblemError, match="none that says how they were measured; measure into an empty folder"):
+        measure(data, empty, noise, Seeded("s"), HERE)
     before = states.read("Ohio", "cumulative-7")
     measure(data, states, Geometric(View.CUMULATIVE, 4), Seeded("s"), HERE, totals_of=np.int64(3))
     assert np.array_equal(states.read("Ohio", "cumulative-7"), before), "a level by any kind of whole number"
