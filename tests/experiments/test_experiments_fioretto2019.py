@@ -34,11 +34,11 @@ from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_un
 from pgsr.experiments.registry import find
 from pgsr.methods.method import Seconds
 
-IDS = ("PG1", "PG2", "PG3", "PG4", "PG5", "X1", "X2")
+IDS = ("PG1", "PG3", "PG4", "PG5", "X1", "X2")
 TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
 
 
-@pytest.mark.parametrize("name", one_quick(IDS, "PG4"))
+@pytest.mark.parametrize("name", [*one_quick(IDS, "PG4"), pytest.param("PG2", marks=pytest.mark.full)])
 def test_smoke_runs_draws_and_judges(name):
     frame = runs_draws_and_judges(find(name))
     if name not in ("PG1", "PG2", "PG5"):  # they have arms that may have no answer: too large, no licence
