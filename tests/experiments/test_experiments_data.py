@@ -1,4 +1,4 @@
-"""Readers of data sets give the totals that their sources print, and say what is wrong."""
+"""Readers and converters of data sets give the totals that their sources print, and say what is wrong."""
 
 import gzip
 import os
@@ -103,9 +103,6 @@ def test_kuo_taxi():
     assert truth.counts[3, 1] == 28
     assert (clipped.totals == truth.totals).all()
     assert (clipped.counts[:, 100] == truth.counts[:, 100:].sum(axis=1)).all()
-
-
-# Native Hawaiians
 
 
 # Files

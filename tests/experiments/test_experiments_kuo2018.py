@@ -277,7 +277,6 @@ FIT = IsotonicFit(min_size=1)
 
 
 # Earth mover's distance per region and level: five-run prototypes with independent noise (bottom-up: ten runs).
-# Those of weighted merging, of regions alone and of two levels are in test_experiments_kuo2018.py.
 @pytest.mark.slow
 @needs_taxi
 def test_the_midpoint_and_bottom_up_on_three_levels():

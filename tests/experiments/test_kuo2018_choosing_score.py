@@ -1,4 +1,4 @@
-"""The cost of a choice by scores: why the published accounting is wrong, and the steps of the proof of ours."""
+"""Choosing among mechanisms: what it costs, why the published accounting is wrong, and what it may see."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -191,7 +191,7 @@ def test_scores_are_exact_or_absent() -> None:
         assert score(truth, Estimate(tree, View.COUNTS, bad)) is None
 
 
-# Choosing among mechanisms: what it may see, what it costs, and why the published accounting is wrong.
+# What it may see, and what it spends.
 
 
 TRUTH = CountOfCounts(TREE, [[0, 9, 4, 1], [0, 8, 3, 1]], name="tiny")
