@@ -1,4 +1,4 @@
-"""PGSR-LIB: what is built is proved, its files state the same program, its verifier finds forgeries, runs have scores."""
+"""PGSR-LIB: what is built is proved, files state the same program, the verifier finds forgeries, runs have scores."""
 
 import copy
 import json
