@@ -16,8 +16,8 @@ from types import ModuleType
 
 import cloudpickle
 import pytest
+from parsed import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 LINKED = [*PAGES, ROOT / "README.md", ROOT / "notebooks" / "README.md"]
 
@@ -154,6 +154,7 @@ def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkey
         cloudpickle.unregister_pickle_by_value(namespace)
 
 
+@pytest.mark.slow
 def test_commands_are_told_as_a_shell_would():
     """The process of the test prints what a shell prints, and sees a command that fails."""
     source = "pgsr release --example\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from parsed import ROOT
 
-ROOT = Path(__file__).parents[2]
 NEEDED = ("mkdocs", "material", "mkdocstrings_handlers", "latex2mathml", "nbclient")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 

@@ -87,7 +87,19 @@ def noises(n_levels: int) -> Iterator[Geometric]:
             yield Geometric(view, "1", shares, totals)
 
 
-@pytest.mark.few(1)
+def secure_streams(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """Note the streams that are asked of the secure source."""
+    source, stream = Counting(), Secure.stream
+
+    def noted(secure: Secure, identity: StreamId) -> ByteStream:
+        source.asked.append(identity)
+        return stream(secure, identity)
+
+    monkeypatch.setattr(Secure, "stream", noted)
+    return source
+
+
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", TREES)
 def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
     """The regions are full, empty and all but empty."""
@@ -141,14 +153,9 @@ def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
         keys = {"tables": keys["tables"].replace('"groups.parquet"', '"groups.parquet"\nprivate = true')}
         keys["totals"] = '"noisy"'
     config = ReleaseConfig.read(write_config(tmp_path, kind, **keys))
-    tree, source, stream = config.tree(), Counting(), Secure.stream
-
-    def noted(secure: Secure, identity: StreamId) -> ByteStream:
-        source.asked.append(identity)
-        return stream(secure, identity)
-
-    monkeypatch.setattr(Secure, "stream", noted)
+    source = secure_streams(monkeypatch)
     release(config)
+    tree = config.tree()
     noise = planned(config.terms, tree).mechanism.noise
     counted(source.assert_once(of_measurement(noise, tree, "made")), "streams of releases")
 
@@ -289,13 +296,7 @@ def test_releases_by_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Every level has one stream of the secure source."""
     write_tables(tmp_path)
     config = ReleaseConfig.read(write_config(tmp_path, max_size="{nation = 6, state = 3, county = 2}"))
-    source, stream = Counting(), Secure.stream
-
-    def noted(secure: Secure, identity: StreamId) -> ByteStream:
-        source.asked.append(identity)
-        return stream(secure, identity)
-
-    monkeypatch.setattr(Secure, "stream", noted)
+    source = secure_streams(monkeypatch)
     release(config)
     assert source.assert_once({StreamId("made", "counts", level, ("US",)) for level in range(3)}) == 3
 

@@ -14,8 +14,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from parsed import ROOT
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 QUICK = {"MPLBACKEND": "agg", "NUMBA_DISABLE_JIT": "1"}

@@ -124,6 +124,9 @@ def test_a_result_says_whether_it_may_claim_privacy():
     published = mechanism.release(truth, Secure())
     assert "no privacy claim" not in repr(published)
     assert published.measurement.secure
+    again = mechanism.post_process(published.measurement)
+    assert (again.estimate.values == published.estimate.values).all()
+    assert again.measurement is published.measurement
 
 
 def test_a_relaxed_projection_stays_relaxed():
