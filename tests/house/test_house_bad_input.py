@@ -106,7 +106,11 @@ def functions_and_texts(file: str) -> tuple[set[str], set[str]]:
     return functions, {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
 
 
-def line(text: str) -> Callable[[Path], None]:
+Spoil = Callable[[Path], object]
+"""What is done to the tables of a folder."""
+
+
+def line(text: str) -> Spoil:
     """One line more in the table of regions."""
 
     def spoil(folder: Path) -> None:
@@ -116,32 +120,27 @@ def line(text: str) -> Callable[[Path], None]:
     return spoil
 
 
-def row(table: str, **values: object) -> Callable[[Path], None]:
+def row(table: str, **values: object) -> Spoil:
     """One row more in a table."""
 
-    def spoil(folder: Path) -> None:
-        path = folder / f"{table}.parquet"
-        found = pq.read_table(path)
+    def more(found: pa.Table) -> pa.Table:
         added = {name: pa.array([values.get(name)], found.schema.field(name).type) for name in found.column_names}
-        pq.write_table(pa.concat_tables([found, pa.table(added)]), path)
+        return pa.concat_tables([found, pa.table(added)])
 
-    return spoil
+    return changed(table, more)
 
 
-def without(table: str, column: str) -> Callable[[Path], None]:
+def changed(table: str, change: Callable[[pa.Table], pa.Table]) -> Spoil:
     def spoil(folder: Path) -> None:
         path = folder / f"{table}.parquet"
-        pq.write_table(pq.read_table(path).drop_columns(column), path)
+        pq.write_table(change(pq.read_table(path)), path)
 
     return spoil
 
 
-def torn(table: str) -> Callable[[Path], None]:
-    def spoil(folder: Path) -> None:
-        path = folder / f"{table}.parquet"
-        path.write_bytes(path.read_bytes()[:-20])
-
-    return spoil
+def torn(folder: Path) -> None:
+    path = folder / "entities.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
 
 
 SPOILED = {
@@ -150,8 +149,8 @@ SPOILED = {
     "group in two leaves": (row("groups", group=0, region="US/MI/MI1"), TableError, "lies in"),
     "entity in an unknown group": (row("entities", entity=987_654, group=123_456), TableError, "does not list"),
     "entity listed twice": (row("entities", entity=0, group=1), TableError, "more than one row"),
-    "no column of groups": (without("entities", "group"), TableError, "no column 'group'"),
-    "torn entities": (torn("entities"), TableError, "cannot be read"),
+    "no column of groups": (changed("entities", lambda t: t.drop_columns("group")), TableError, "no column 'group'"),
+    "torn entities": (torn, TableError, "cannot be read"),
 }
 """One fault of each kind; whatever else the tables' own tests refuse comes the same way."""
 

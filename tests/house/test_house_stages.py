@@ -71,10 +71,6 @@ def package(requirement: str) -> str:
     return re.match(r"[A-Za-z0-9_-]+", requirement)[0].lower().replace("_", "-")
 
 
-def test_an_extra_brings_those_that_it_names():
-    assert {"joblib", "pyarrow", "matplotlib"} <= brought_by("experiments")
-
-
 def test_compare_needs_few_packages():
     assert len(locked("compare")) <= 70  # a stranger's first command; some are for other systems
 

@@ -2,11 +2,9 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +32,7 @@ from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis import (
+    MWEM,
     AdaptiveBudget,
     Attribute,
     Domain,
@@ -222,25 +221,6 @@ ALIKE = Domain.household(
 BUDGET = AdaptiveBudget(1, "1e-6", rounds=20)
 
 
-@dataclass
-class Guessing:
-    """A method without a model: it always answers 0."""
-
-    workload: Any = None
-
-    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "Guessing":
-        return Guessing(workload)
-
-    def answers(self) -> np.ndarray:
-        return np.zeros(self.workload.n_queries)
-
-    def update(self, measured: Any) -> None:
-        pass
-
-    def distribution(self) -> Any:
-        return self
-
-
 @pytest.mark.parametrize("repeated", [False, True])
 def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     """Also of workloads with a marginal twice, and of queries that are described by the same words."""
@@ -249,7 +229,7 @@ def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     assert len({workload.describe(q) for q in range(workload.n_queries)}) < workload.n_queries
     rounds = workload.n_queries
     source = Counting()
-    fit(couples(ALIKE), workload, Guessing(), AdaptiveBudget(1, "1e-6", rounds), source=source)
+    fit(couples(ALIKE), workload, MWEM(iterations=1), AdaptiveBudget(1, "1e-6", rounds), source=source)
     assert len(source.asked) == 2 * rounds
     counted(source.assert_once(source.asked), "streams of fits")
 

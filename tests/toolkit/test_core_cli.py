@@ -363,14 +363,11 @@ def test_what_nobody_expects_is_a_sentence_too(place, monkeypatch, ended, target
     assert len(kept) == ("epsilon 1 is spent" in words), "what epsilon has bought is kept"
 
 
-@pytest.mark.parametrize("place_of_flag", [1, 3])
-def test_debug_shows_where(place, monkeypatch, place_of_flag):
+def test_debug_shows_where(place, monkeypatch):
     write_config(place)
     monkeypatch.chdir(place)
     monkeypatch.setattr(POST_PROCESS, fail)
-    arguments = ["pgsr", "release", "release.toml"]
-    arguments.insert(place_of_flag, "--debug")
-    monkeypatch.setattr("sys.argv", arguments)
+    monkeypatch.setattr("sys.argv", ["pgsr", "release", "release.toml", "--debug"])
     with pytest.raises(PgsrError) as caught:
         cli.main()
     assert isinstance(caught.value.__cause__, KeyError)

@@ -170,9 +170,8 @@ def test_problems_and_estimators_stand_side_by_side():
     arms = ["m_c", "Matching", Posterior(), stated, ("by glop", PROBLEM, "glop"), ("sum", NOISY, "bottom_up")]
     table = pgsr.compare(NOISY, arms, truth=TRUTH, progress=False)
     assert [row.method for row in table.rows] == ["m_c", "Matching", "Posterior()", stated.label, "by glop", "sum"]
-    assert [row.status.name for row in table.rows] == [
-        *("OPTIMAL", "FEASIBLE", "FEASIBLE", "OPTIMAL", "OPTIMAL", "FEASIBLE")
-    ]
+    proved = [row.method for row in table.rows if row.status is Status.OPTIMAL]
+    assert proved == ["m_c", stated.label, "by glop"]
     assert all(row.errors for row in table.rows)
     assert repr(NOISY) in str(table)
 
@@ -191,10 +190,8 @@ def test_a_release_holds_estimate_and_intervals():
 @pytest.mark.parametrize(
     "step",
     [
-        Geometric(View.CUMULATIVE, "1/3", shares=("1/4", "3/4")),
         Geometric(View.COUNTS, 2, totals="root"),
-        Geometric(View.COUNTS, 1, totals="noisy", totals_share="1/5"),
-        Geometric((View.CUMULATIVE, View.RANKED), 1, max_quantity=2),
+        Geometric((View.CUMULATIVE, View.RANKED), 1, max_quantity=2, totals="noisy", totals_share="1/5"),
         Geometric(View.CUMULATIVE, 1, max_sizes=(3, 2)),
         Geometric(View.CUMULATIVE, 1, shares=(0, 1)),
     ],
