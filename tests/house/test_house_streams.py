@@ -283,13 +283,8 @@ def test_releases_by_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
-    above = {
-        "noise/tables.py",
-        "noise/step.py",
-        "noise/group_totals.py",
-        "synthesis/queries/curator.py",
-        "synthesis/queries/noisy_histograms.py",
-    }
+    above = {f"noise/{name}.py" for name in ("tables", "step", "group_totals")}
+    above |= {f"synthesis/queries/{name}.py" for name in ("curator", "noisy_histograms")}
     without_data = {"release/checks/rehearsals.py", "release/make/selftest.py", "warming.py"}
     asking = set()
     for file, tree in core().items():

@@ -19,8 +19,8 @@ FACTORS = "test_m_h_flow_network::test_factors_are_exact_on_a_tree_and_keep_the_
 AGGREGATES = "test_m_h_flow_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
 BOUNDED_PRICES = "test_nearest_tree_bounds::test_prices_are_those_at_which_regions_take_what_their_children_take"
-
 LEARNED = "test_posterior_learned::test_derivatives_are_those_of_the_definition"
+FLOWS = "test_m_h_flow_network::test_any_prices_and_flows_to_start_from_give_an_optimum"
 
 TWINS = {
     "engines.isotonic_kernel": {
@@ -141,7 +141,7 @@ TWINS = {
         "balance": "test_m_h_flow_balance::test_every_set_is_moved_to_where_it_is_balanced",
     },
     "engines.quadratic_flow.exchange_kernel": {
-        "take search neighbours neighbour length_of longer push pop": "test_m_h_flow_network::test_any_prices_and_flows_to_start_from_give_an_optimum",
+        "take search neighbours neighbour length_of longer push pop": FLOWS,
     },
     "engines.quadratic_flow.newton_kernel": {
         "demand": "test_m_h_flow_network::test_relaxed_prices_balance_every_vertex",
@@ -149,7 +149,7 @@ TWINS = {
         "multiply advance": AGGREGATES,
     },
     "engines.quadratic_flow.phase_kernel": {
-        "phase": "test_m_h_flow_network::test_any_prices_and_flows_to_start_from_give_an_optimum",
+        "phase": FLOWS,
     },
     "synthesis.queries.answers_kernel": {
         "count": "test_synthesis_queries::test_counts_equal_loops_over_groups_persons_and_relatives",

@@ -88,15 +88,19 @@ def test_toys_of_our_own_methods_leave_no_thread_that_a_fork_would_lose():
     assert run_isolated(threads_more).value == 0
 
 
+class TakesAll:
+    """A method that says it takes every problem."""
+
+    def supports(self, problem):
+        return None
+
+
 @dataclass(frozen=True)
-class Doing:
+class Doing(TakesAll):
     """A method that does something foolish."""
 
     what: str
     deed: object = field(repr=False)
-
-    def supports(self, problem):
-        return None
 
     def solve(self, problem, time_limit=None):
         if self.what != "sleep" or problem.hierarchy.paths == TRUTH.hierarchy.paths:
@@ -181,6 +185,8 @@ def test_isolation_keeps_output_apart_and_measures_the_child_beyond_its_imports(
     assert 10**7 < outcome.peak_bytes < held.nbytes
     grown = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
     assert grown.value == 30_000_000
+    late = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
+    assert late.value == "done", "the limit starts after the warm-up"
     assert grown.baseline_bytes > 2 * 10**7
     assert 230e6 < grown.peak_bytes - grown.baseline_bytes < 300e6, "the warm-up's peak is forgotten"
 
@@ -193,12 +199,6 @@ def test_memory_of_a_row_is_that_of_its_solve():
     assert Row("x", "M_H", row.result, 0).solve_bytes is None
     assert row.errors == {}, "without a truth"
     assert len(Comparison([row], "no errors").plot().axes) == 1
-
-
-@pytest.mark.slow
-def test_the_limit_starts_after_the_warm_up():
-    outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
-    assert outcome.value == "done"
 
 
 def refuse_to_be_read() -> None:
@@ -232,13 +232,6 @@ def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     assert "did not start in time" in row.reason
 
 
-class TakesAll:
-    """A method that says it takes every problem."""
-
-    def supports(self, problem):
-        return None
-
-
 @dataclass(frozen=True)
 class Liar(TakesAll):
     """A method that claims more than its answer bears out."""
@@ -260,6 +253,11 @@ def test_no_status_is_taken_on_trust():
     assert "returned NoneType" in table.rows[2].reason
     assert table.rows[0].result.certificate.objective == 0, "the noisy table itself: nearest, but inconsistent"
     assert table.rows[0].result.certificate.violations["consistency"] > 0
+    refused = table.rows[0].result
+    assert (refused.refused.values == PROBLEM.target).all(), "it stays for study"
+    assert refused.answer is None
+    with pytest.raises(PgsrError, match="no estimate"):
+        _ = refused.estimate
 
 
 @dataclass(frozen=True)
@@ -407,16 +405,6 @@ def test_axes_have_labels_and_a_colour_means_one_thing(rows):
             if row.result.status in (Status.FAILED, Status.TIMED_OUT):
                 assert place not in marked
     assert len(colours) == 1 or not colours[0] & colours[1]
-
-
-@pytest.mark.slow
-def test_what_was_refused_stays_for_study_and_is_no_estimate():
-    result = compare(PROBLEM, [Liar(Status.OPTIMAL)], progress=False).rows[0].result
-    assert (result.refused.values == PROBLEM.target).all()
-    assert result.answer is None
-    with pytest.raises(PgsrError, match="no estimate"):
-        _ = result.estimate
-    assert TreeProjection().solve(PROBLEM).refused is None
 
 
 def _reads_what_was_refused(text):

@@ -166,14 +166,6 @@ def test_help_has_examples(command):
     assert "[[" not in done.stdout
 
 
-def test_help_names_the_steps_in_their_order():
-    shown = invoke("--help").stdout
-    steps = ("release --example >", "validate", "plan", "release release.toml", "check release")
-    places = [shown.index(f"pgsr {step} ") for step in steps]
-    assert places == sorted(places)
-    assert "Exit codes" in shown
-
-
 @pytest.mark.parametrize("mechanism", [Kind.POSTERIOR, Kind.TWO_STAGE])
 def test_validate_tells_what_would_be_released(place, mechanism):
     """The private table is not opened (it is none), and nothing is written."""
