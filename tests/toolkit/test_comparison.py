@@ -154,13 +154,18 @@ def test_a_table_of_good_and_bad_arms(tmp_path):
 
 
 @pytest.mark.slow
-def test_errors_are_those_of_the_metrics():
+def test_errors_are_those_of_the_metrics_and_memory_is_that_of_the_solve():
     row = compare(PROBLEM, [TreeProjection()], truth=TRUTH, progress=False).rows[0]
     difference = np.abs(row.result.estimate.values - TRUTH.counts).sum(axis=1)
     assert row.errors["l1"] == [difference[0], difference[1] + difference[2]]
     totals = np.abs(row.result.estimate.values.sum(axis=1) - TRUTH.totals)
     assert ("emd" in row.errors) == (not totals.any())
     assert row.errors["total_error"] == [0, totals[1] + totals[2]]
+    assert row.solve_bytes < 20e6 < row.baseline_bytes
+    assert Comparison([row], "memory").to_frame().loc[0, "memory_mb"] == row.solve_bytes / 1e6
+    assert Row("x", "M_H", row.result, 0).solve_bytes is None
+    without = compare(PROBLEM, [TreeProjection()], progress=False)
+    assert (without.rows[0].errors, len(without.plot().axes)) == ({}, 1), "without a truth"
 
 
 @pytest.mark.slow
@@ -189,16 +194,6 @@ def test_isolation_keeps_output_apart_and_measures_the_child_beyond_its_imports(
     assert late.value == "done", "the limit starts after the warm-up"
     assert grown.baseline_bytes > 2 * 10**7
     assert 230e6 < grown.peak_bytes - grown.baseline_bytes < 300e6, "the warm-up's peak is forgotten"
-
-
-@pytest.mark.slow
-def test_memory_of_a_row_is_that_of_its_solve():
-    row = compare(PROBLEM, [TreeProjection()], progress=False).rows[0]
-    assert row.solve_bytes < 20e6 < row.baseline_bytes
-    assert Comparison([row], "memory").to_frame().loc[0, "memory_mb"] == row.solve_bytes / 1e6
-    assert Row("x", "M_H", row.result, 0).solve_bytes is None
-    assert row.errors == {}, "without a truth"
-    assert len(Comparison([row], "no errors").plot().axes) == 1
 
 
 def refuse_to_be_read() -> None:

@@ -255,12 +255,6 @@ def test_validate_refuses_what_release_refuses(place, ended, spoil, keys, word):
     assert not LedgerFile(place / "ledger.jsonl").entries
 
 
-def test_validate_lists_all_errors(place, ended):
-    done = ended("validate", write_config(place, max_size='"3"', epsilon="0.1", colour="1"))
-    assert done.code == 2
-    assert len(done.err.strip().splitlines()) == 4
-
-
 def test_the_key_that_signs_is_handed_on(place):
     for name in ("publisher", "other"):
         assert invoke("key", "new", place / name).exit_code == 0

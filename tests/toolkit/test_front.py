@@ -25,6 +25,7 @@ COUNTED = pgsr.measure(TRUTH, "counts", epsilon=1, seed="demo")
 PROBLEM = Problem.m_c(NOISY)
 
 
+@pytest.mark.slow
 def test_names_are_unique_and_each_finds_its_own_entry():
     names = [entry.name for entry in all_entries()]
     assert len(set(names)) == len(names)
