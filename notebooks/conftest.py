@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-SECONDS_PER_CELL = 600
+SECONDS_PER_CELL = 120
 
 COUNT_FIGURES = """
 import matplotlib.figure as _figure
@@ -31,6 +31,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "NotebookF
 class NotebookFile(pytest.File):
     def collect(self) -> "Iterator[Notebook]":
         notebook = Notebook.from_parent(self, name="runs_and_shows_its_figures")
+        notebook.add_marker(pytest.mark.timeout(600))  # the whole notebook
         if not self.path.name.startswith("01_"):
             notebook.add_marker(pytest.mark.slow)
         yield notebook

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from parsed import ROOT
 
 from pgsr.methods.declared import first_sentence
-
-ROOT = Path(__file__).parents[2]
 
 ROOMS = ("pgsr/methods", "pgsr/algorithms", "pgsr/estimators", "pgsr/comparison", "models")
 """The rooms whose docstrings are held to this; other rooms have some left."""

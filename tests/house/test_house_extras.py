@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from parsed import ROOT, core
+from test_house_stages import brought_by
 
 from pgsr.errors import MissingPackageError
 from pgsr.machine.extras import extra, extra_of_command
@@ -55,13 +56,16 @@ def test_the_light_dependencies_are_those_of_the_project():
 
 
 @pytest.mark.slow
-def test_importing_pgsr_needs_the_light_dependencies_and_little_time():
+def test_importing_and_solving_need_the_light_dependencies():
     rooms = ("algorithms", "estimators", "models", "datasets", "bounds", "nation", "intervals")
-    code = f"import time, pgsr, {', '.join(f'pgsr.{room}' for room in rooms)}"
+    code = f"""
+import pgsr, {", ".join(f"pgsr.{room}" for room in rooms)}
+tree = pgsr.Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+problem = pgsr.Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)
+print(pgsr.algorithms.TreeProjection().solve(problem).status.name)
+"""
     done = alone(code)
-    assert done.returncode == 0, done.stderr
-    code = "import time; start = time.process_time(); import pgsr; print(time.process_time() - start)"
-    assert any(float(alone(code).stdout) <= 0.4 for _ in range(3)), "of the processor, whatever else runs"
+    assert done.stdout.strip() == "OPTIMAL", done.stderr
 
 
 RECONCILED = """
@@ -74,13 +78,11 @@ print([level.sums_off for level in done.levels], list(map(float, done.table["low
 """
 
 
-@pytest.mark.few(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "setup", "allowed"),
     [
         ("dict", "import numpy as np", set()),
-        ("DataFrame", "import pandas", {"pandas", "dateutil", "six", "pytz", "tzdata"}),
         ("DataFrame", "import polars", {"polars"}),
     ],
 )
@@ -115,26 +117,13 @@ for room in ("tables", "release.ledger", "release", "synthesis"):
 """
     done = alone(code)
     assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    assert said[:2] == [
-        f'{name} is missing; pip install ".[release]" in the folder of pgsr' for name in ("cryptography", "pandas")
-    ]
-    assert said[2] == 'matplotlib is missing; pip install ".[plots]" in the folder of pgsr'
-    assert len(said) == 7
-    assert all(
-        re.fullmatch(r'[a-z]+ is missing; pip install "\.\[release\]" in the folder of pgsr', line) for line in said[3:]
-    )
+    said = re.findall(r'([a-z]+) is missing; pip install "\.\[([a-z]+)\]" in the folder of pgsr\n', done.stdout)
+    assert said[:3] == [("cryptography", "release"), ("pandas", "release"), ("matplotlib", "plots")]
+    assert [extra for _, extra in said[3:]] == ["release"] * 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("pgsr", "release"),
-        ("pgsr.models", "release"),
-        ("pgsr.experiments", "experiments"),
-    ],
-)
+@pytest.mark.parametrize(("module", "name"), [("pgsr", "release"), ("pgsr.experiments", "experiments")])
 def test_a_command_without_its_packages_is_a_sentence(module, name):
     done = alone(f"import runpy, sys; sys.argv[1:] = ['--help']; runpy.run_module({module!r}, run_name='__main__')")
     assert done.returncode == 2
@@ -195,12 +184,4 @@ def imports(node: ast.AST, name: str | None) -> Iterator[tuple[str, str | None]]
 
 def packages_of(name: str) -> set[str]:
     """The packages of an extra and of those that it names, as they are imported where that differs from pip's name."""
-    found = set()
-    for requirement in PROJECT["optional-dependencies"][name]:
-        own = re.fullmatch(rf"{PROJECT['name']}\[(.+)\]", requirement)
-        found |= (
-            {p for other in own[1].split(",") for p in packages_of(other)}
-            if own
-            else {re.match(r"[A-Za-z0-9_-]+", requirement)[0].replace("-", "_")}
-        )
-    return found
+    return {package.replace("-", "_") for package in brought_by(name)}

@@ -3,11 +3,11 @@
 import ast
 import importlib
 import json
-from pathlib import Path
 
 import pytest
+from parsed import ROOT
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Errors that callers of the library meet say what to do, and name no person's row."""
+"""Errors that callers of the library meet are about what is wrong, say what to do, and name no person's row."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
-from pgsr.algorithms import TreeProjection
+from pgsr.algorithms import CumulativeIntegers, TreeProjection
 from pgsr.comparison import compare, overlay
 from pgsr.data.rounding import largest_remainder
 from pgsr.methods import metrics
+from pgsr.models import Gurobi, QpSolvers
+from pgsr.models.__main__ import main as table_of_solvers
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.problems.programs.program import ProgramKind
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.data.domain import Role
 
@@ -25,6 +28,7 @@ LEAVES = Geometric(View.COUNTS, 1, ("0", "1")).measure(TRUTH, Seeded("leaves"))
 RANKED = Geometric(View.RANKED, 1).measure(TRUTH, Seeded("ranked"))
 DOMAIN = Domain.plain([Attribute("area", ("urban", "rural"))], [Attribute("sex", ("f", "m"))], 3)
 PEOPLE = Population(DOMAIN, np.array([[0], [1]]), np.array([[0], [1]]), np.array([0, 1]), np.array([0, 0]))
+VALUES = [[1, 9], [0, 5], [-1, 4]]
 ONE = Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (), (0,)),))
 
 
@@ -43,6 +47,30 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
     "compare": (
         lambda: compare(Problem.m_h(LEAVES), [TreeProjection()], truth=OTHER, progress=False),
         "the truth has other regions or sizes than .*; give the truth that was measured",
+    ),
+    "table of solvers": (
+        lambda: table_of_solvers(["gurobi"]),
+        "'gurobi' is unknown; this command takes no arguments and lists all solvers",
+    ),
+    "a truth for a measurement": (
+        lambda: Problem.m_h(TRUTH),
+        "the measurement of M_H is of type CountOfCounts; give what pgsr.measure returns",
+    ),
+    "a count": (
+        lambda: CountOfCounts(TREE, [[10**19, 1], [0, 1]]),
+        r"size 0 is 1e\+19: larger than 2\^62; no count may",
+    ),
+    "a cell": (
+        lambda: Problem.of([[-(10**19), 9], *VALUES[1:]], TREE, groups=10),
+        r"no count may be larger than 2\^62",
+    ),
+    "groups": (
+        lambda: Problem.of(VALUES, TREE, groups=10**19),
+        "a number of groups is 10000000000000000000; give numbers up",
+    ),
+    "prices of no answer": (
+        lambda: CumulativeIntegers().solve(Problem.of(VALUES, TREE, groups=10)).duals,
+        "does not solve this problem: CumulativeIntegers works on cumulative counts",
     ),
     "roles": (
         lambda: replace(DOMAIN, roles=(Role("person", 1, 3), Role("person", 0, 3))),
@@ -88,5 +116,13 @@ def test_a_total_out_of_reach_names_the_totals_within() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_an_error_says_what_to_do(name: str) -> None:
     call, words = CASES[name]
-    with pytest.raises(PgsrError, match=words):
+    with pytest.raises(PgsrError, match=words) as refused:
         call()
+    assert "is about is" not in str(refused.value)
+
+
+def test_kinds_of_programs_have_their_articles() -> None:
+    assert [kind.with_article.split()[0] for kind in ProgramKind] == ["a", "a", "an", "an"]
+    problem = Problem.of(VALUES, TREE, groups=10, norm=1)
+    assert "is an integer linear program (MILP)" in (QpSolvers("proxqp").supports(problem) or "")
+    assert Gurobi().supports(problem) is None

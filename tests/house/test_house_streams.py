@@ -2,11 +2,9 @@
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +32,7 @@ from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.stated.kinds import Kind
 from pgsr.synthesis import (
+    MWEM,
     AdaptiveBudget,
     Attribute,
     Domain,
@@ -87,7 +86,19 @@ def noises(n_levels: int) -> Iterator[Geometric]:
             yield Geometric(view, "1", shares, totals)
 
 
-@pytest.mark.few(1)
+def secure_streams(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """Note the streams that are asked of the secure source."""
+    source, stream = Counting(), Secure.stream
+
+    def noted(secure: Secure, identity: StreamId) -> ByteStream:
+        source.asked.append(identity)
+        return stream(secure, identity)
+
+    monkeypatch.setattr(Secure, "stream", noted)
+    return source
+
+
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", TREES)
 def test_measurements(name: str, counted: Callable[[int, str], None]) -> None:
     """The regions are full, empty and all but empty."""
@@ -141,14 +152,9 @@ def test_releases(kind, private, tmp_path, monkeypatch, counted) -> None:
         keys = {"tables": keys["tables"].replace('"groups.parquet"', '"groups.parquet"\nprivate = true')}
         keys["totals"] = '"noisy"'
     config = ReleaseConfig.read(write_config(tmp_path, kind, **keys))
-    tree, source, stream = config.tree(), Counting(), Secure.stream
-
-    def noted(secure: Secure, identity: StreamId) -> ByteStream:
-        source.asked.append(identity)
-        return stream(secure, identity)
-
-    monkeypatch.setattr(Secure, "stream", noted)
+    source = secure_streams(monkeypatch)
     release(config)
+    tree = config.tree()
     noise = planned(config.terms, tree).mechanism.noise
     counted(source.assert_once(of_measurement(noise, tree, "made")), "streams of releases")
 
@@ -215,25 +221,6 @@ ALIKE = Domain.household(
 BUDGET = AdaptiveBudget(1, "1e-6", rounds=20)
 
 
-@dataclass
-class Guessing:
-    """A method without a model: it always answers 0."""
-
-    workload: Any = None
-
-    def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "Guessing":
-        return Guessing(workload)
-
-    def answers(self) -> np.ndarray:
-        return np.zeros(self.workload.n_queries)
-
-    def update(self, measured: Any) -> None:
-        pass
-
-    def distribution(self) -> Any:
-        return self
-
-
 @pytest.mark.parametrize("repeated", [False, True])
 def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     """Also of workloads with a marginal twice, and of queries that are described by the same words."""
@@ -242,7 +229,7 @@ def test_fits(repeated: bool, counted: Callable[[int, str], None]) -> None:
     assert len({workload.describe(q) for q in range(workload.n_queries)}) < workload.n_queries
     rounds = workload.n_queries
     source = Counting()
-    fit(couples(ALIKE), workload, Guessing(), AdaptiveBudget(1, "1e-6", rounds), source=source)
+    fit(couples(ALIKE), workload, MWEM(iterations=1), AdaptiveBudget(1, "1e-6", rounds), source=source)
     assert len(source.asked) == 2 * rounds
     counted(source.assert_once(source.asked), "streams of fits")
 
@@ -289,26 +276,15 @@ def test_releases_by_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """Every level has one stream of the secure source."""
     write_tables(tmp_path)
     config = ReleaseConfig.read(write_config(tmp_path, max_size="{nation = 6, state = 3, county = 2}"))
-    source, stream = Counting(), Secure.stream
-
-    def noted(secure: Secure, identity: StreamId) -> ByteStream:
-        source.asked.append(identity)
-        return stream(secure, identity)
-
-    monkeypatch.setattr(Secure, "stream", noted)
+    source = secure_streams(monkeypatch)
     release(config)
     assert source.assert_once({StreamId("made", "counts", level, ("US",)) for level in range(3)}) == 3
 
 
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
-    above = {
-        "noise/tables.py",
-        "noise/step.py",
-        "noise/group_totals.py",
-        "synthesis/queries/curator.py",
-        "synthesis/queries/noisy_histograms.py",
-    }
+    above = {f"noise/{name}.py" for name in ("tables", "step", "group_totals")}
+    above |= {f"synthesis/queries/{name}.py" for name in ("curator", "noisy_histograms")}
     without_data = {"release/checks/rehearsals.py", "release/make/selftest.py", "warming.py"}
     asking = set()
     for file, tree in core().items():

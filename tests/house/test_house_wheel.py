@@ -14,8 +14,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from parsed import ROOT
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 QUICK = {"MPLBACKEND": "agg", "NUMBA_DISABLE_JIT": "1"}
@@ -56,17 +58,13 @@ def test_the_wheel_takes_no_name_but_pgsr(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.partition("/")[0] for name in names} == {"pgsr", f"group_size_release-{PROJECT['version']}.dist-info"}
-    assert {"pgsr/models/adapter.py", "pgsr/experiments/registry.py", "pgsr/experiments/engine/template.txt"} <= {
-        *names
-    }
-    assert {"pgsr/py.typed", "pgsr/release/THREATS.md", "pgsr/release/configuration/configuration.schema.json"} <= {
-        *names
-    }
+    files = ("models/adapter.py", "experiments/registry.py", "experiments/engine/template.txt", "py.typed")
+    files += ("release/THREATS.md", "release/configuration/configuration.schema.json")
+    assert {f"pgsr/{file}" for file in files} <= {*names}
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
 
 
-@pytest.mark.slow
 def test_the_readme_snippet_runs_from_the_wheel(python, tmp_path):
     snippet = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert snippet
@@ -104,7 +102,6 @@ runpy.run_module("pgsr.experiments", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.slow
 def test_the_rest_is_there_too(python, tmp_path):
     version, listed = checked([str(python), "-c", CODE], cwd=tmp_path).split("\n", 1)
     assert version == PROJECT["version"]

@@ -3,7 +3,6 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 import time
 from contextlib import nullcontext
@@ -23,19 +22,16 @@ from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import compare, label_of, template_of_arms
 from pgsr.comparison.row import Row
 from pgsr.data import Estimate
-from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
-from pgsr.models.adapter import SolverModel
+from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.program import ProgramKind
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 from pgsr.warming import warm_up, warmed
-
-pytestmark = pytest.mark.slow
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
@@ -52,6 +48,7 @@ def imported_once():
         yield
 
 
+@pytest.mark.slow
 def test_comparisons_that_share_a_template_import_once():
     with template_of_arms() as template:
         first, second = (
@@ -62,6 +59,7 @@ def test_comparisons_that_share_a_template_import_once():
     assert [row.status.name for row in first.rows] == [row.status.name for row in second.rows] == ["OPTIMAL", "RELAXED"]
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_warm_up_of_our_own_runs_once_in_the_template_and_in_every_process(tmp_path):
     def note():
@@ -75,6 +73,7 @@ def test_a_warm_up_of_our_own_runs_once_in_the_template_and_in_every_process(tmp
         assert len({template._process.pid, first, second, own}) == 4
 
 
+@pytest.mark.slow
 @LINUX
 def test_toys_of_our_own_methods_leave_no_thread_that_a_fork_would_lose():
     def threads_more():
@@ -89,15 +88,19 @@ def test_toys_of_our_own_methods_leave_no_thread_that_a_fork_would_lose():
     assert run_isolated(threads_more).value == 0
 
 
+class TakesAll:
+    """A method that says it takes every problem."""
+
+    def supports(self, problem):
+        return None
+
+
 @dataclass(frozen=True)
-class Doing:
+class Doing(TakesAll):
     """A method that does something foolish."""
 
     what: str
     deed: object = field(repr=False)
-
-    def supports(self, problem):
-        return None
 
     def solve(self, problem, time_limit=None):
         if self.what != "sleep" or problem.hierarchy.paths == TRUTH.hierarchy.paths:
@@ -105,7 +108,8 @@ class Doing:
         return TreeProjection().solve(problem)
 
 
-def test_a_table_of_good_and_bad_arms():
+@pytest.mark.slow
+def test_a_table_of_good_and_bad_arms(tmp_path):
     steps = Geometric(View.CUMULATIVE, "1").measure(TRUTH, Seeded("demo"))
     arms = [
         TreeProjection(),
@@ -144,36 +148,27 @@ def test_a_table_of_good_and_bad_arms():
         assert "stopped after 3 s" in text
         assert "UNSUPPORTED" in text
     assert len(table.plot().axes) == 2
+    frame.to_parquet(tmp_path / "t.parquet")
+    kept = int(pd.read_parquet(tmp_path / "t.parquet").loc[0, "objective_exact"])
+    assert kept == table.rows[0].result.certificate.objective
 
 
-@pytest.fixture(scope="module")
-def one_fails():
-    return compare(PROBLEM, [TreeProjection(), Doing("raise", lambda: 1 / 0)], truth=TRUTH, progress=False)
-
-
-def test_the_frame_survives_parquet(one_fails, tmp_path):
-    table = one_fails
-    table.to_frame().to_parquet(tmp_path / "t.parquet")
-    again = pd.read_parquet(tmp_path / "t.parquet")
-    assert again["status"].tolist() == ["OPTIMAL", "FAILED"]
-    assert int(again.loc[0, "objective_exact"]) == table.rows[0].result.certificate.objective
-
-
-def test_errors_are_those_of_the_metrics(one_fails):
-    row = one_fails.rows[0]
+@pytest.mark.slow
+def test_errors_are_those_of_the_metrics_and_memory_is_that_of_the_solve():
+    row = compare(PROBLEM, [TreeProjection()], truth=TRUTH, progress=False).rows[0]
     difference = np.abs(row.result.estimate.values - TRUTH.counts).sum(axis=1)
     assert row.errors["l1"] == [difference[0], difference[1] + difference[2]]
     totals = np.abs(row.result.estimate.values.sum(axis=1) - TRUTH.totals)
     assert ("emd" in row.errors) == (not totals.any())
     assert row.errors["total_error"] == [0, totals[1] + totals[2]]
+    assert row.solve_bytes < 20e6 < row.baseline_bytes
+    assert Comparison([row], "memory").to_frame().loc[0, "memory_mb"] == row.solve_bytes / 1e6
+    assert Row("x", "M_H", row.result, 0).solve_bytes is None
+    without = compare(PROBLEM, [TreeProjection()], progress=False)
+    assert (without.rows[0].errors, len(without.plot().axes)) == ({}, 1), "without a truth"
 
 
-def test_without_a_truth_there_are_no_errors():
-    table = compare(PROBLEM, [TreeProjection()], progress=False)
-    assert table.rows[0].errors == {}
-    assert len(table.plot().axes) == 1
-
-
+@pytest.mark.slow
 def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
     measured = Geometric(View.CUMULATIVE, "1").measure(TRUTH, Seeded("demo"))
     table = compare(PROBLEM, [("Kuo", measured, Matching())], truth=TRUTH, epsilon="1", progress=False)
@@ -185,30 +180,20 @@ def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
     assert table.to_frame()["times_bound_level0"][0] == errors["times_bound"][0]
     without = compare(PROBLEM, [TreeProjection()], truth=TRUTH, epsilon="1", progress=False)
     assert ("times_bound" in without.rows[0].errors) == ("emd" in without.rows[0].errors)
-    with pytest.raises(PgsrError, match="give truth="):
-        compare(PROBLEM, [TreeProjection()], epsilon="1", progress=False)
 
 
-def test_a_post_process_needs_a_measurement():
-    with pytest.raises(ProblemError, match="needs a post-process"):
-        compare(PROBLEM, [("x", NOISY, TreeProjection())], progress=False)
-    with pytest.raises(ProblemError, match="label, measurement, post-process"):
-        compare(PROBLEM, [IsotonicTreeProjection()], progress=False)
-
-
-def test_isolation_keeps_output_apart_and_measures_the_child():
+@pytest.mark.slow
+def test_isolation_keeps_output_apart_and_measures_the_child_beyond_its_imports():
     held = np.ones(50_000_000)  # 400 MB in this process must not count as the child's
     outcome = run_isolated(lambda: print("noise on standard output") or 42)
     assert outcome.value == 42
     assert 10**7 < outcome.peak_bytes < held.nbytes
-    grown = run_isolated(lambda: int(np.ones(60_000_000).sum()))
-    assert grown.value == 60_000_000
-    assert grown.peak_bytes > 480_000_000
-
-
-def test_the_limit_starts_after_the_warm_up():
-    outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
-    assert outcome.value == "done"
+    grown = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
+    assert grown.value == 30_000_000
+    late = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
+    assert late.value == "done", "the limit starts after the warm-up"
+    assert grown.baseline_bytes > 2 * 10**7
+    assert 230e6 < grown.peak_bytes - grown.baseline_bytes < 300e6, "the warm-up's peak is forgotten"
 
 
 def refuse_to_be_read() -> None:
@@ -222,28 +207,31 @@ class Unreadable:
         return refuse_to_be_read, ()
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
     outcome = run_isolated(Unreadable, time_limit=MINUTES)
     assert not outcome.timed_out
     assert outcome.error == "what it returned cannot be read: TypeError: not here"
 
 
+@pytest.mark.slow
 def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
     monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 2.0)
     outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2 * MINUTES), time_limit=MINUTES)
     assert outcome.timed_out
     assert not outcome.started
     assert outcome.error == "the process did not start within 2 s; the machine is too busy"
+    monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 0.01)
+    row = compare(PROBLEM, [TreeProjection()], time_limit=None, progress=False).rows[0]
+    assert row.status is Status.TIMED_OUT
+    assert "did not start in time" in row.reason
 
 
 @dataclass(frozen=True)
-class Liar:
+class Liar(TakesAll):
     """A method that claims more than its answer bears out."""
 
     says: Status
-
-    def supports(self, problem):
-        return None
 
     def solve(self, problem, time_limit=None):
         if self.says is Status.INFEASIBLE:
@@ -260,29 +248,27 @@ def test_no_status_is_taken_on_trust():
     assert "returned NoneType" in table.rows[2].reason
     assert table.rows[0].result.certificate.objective == 0, "the noisy table itself: nearest, but inconsistent"
     assert table.rows[0].result.certificate.violations["consistency"] > 0
+    refused = table.rows[0].result
+    assert (refused.refused.values == PROBLEM.target).all(), "it stays for study"
+    assert refused.answer is None
+    with pytest.raises(PgsrError, match="no estimate"):
+        _ = refused.estimate
 
 
 @dataclass(frozen=True)
-class Boaster:
+class Boaster(TakesAll):
     """A method whose answer is feasible, but far from optimal, with a bound it made up."""
 
     bound: float | None
 
-    def supports(self, problem):
-        return None
-
     def solve(self, problem, time_limit=None):
-        kind = np.int64 if problem.integer else float
-        worst = np.zeros(problem.target.shape, kind)
+        worst = np.zeros(problem.target.shape, np.int64 if problem.integer else float)
         worst[[0, 1], 0] = problem.root_total
-        return Result(
-            Status.OPTIMAL,
-            "",
-            Estimate(problem.hierarchy, problem.view, worst),
-            Certificate(problem.label, 0, self.bound, "my word", {}),
-        )
+        invented = Certificate(problem.label, 0, self.bound, "my word", {})
+        return Result(Status.OPTIMAL, "", Estimate(problem.hierarchy, problem.view, worst), invented)
 
 
+@pytest.mark.slow
 def test_an_invented_proof_is_refuted():
     honest = certify(PROBLEM, Boaster(None).solve(PROBLEM).estimate).objective
     rows = compare(PROBLEM, [Boaster(honest), Boaster(None)], progress=False).rows
@@ -296,6 +282,9 @@ def test_an_invented_proof_is_refuted():
 def test_wrong_arguments_are_sentences():
     other = CountOfCounts(TREE, [[0, 1], [1, 0]])
     for arguments, options, word in [
+        ((PROBLEM, [("x", NOISY, TreeProjection())]), {}, "needs a post-process"),
+        ((PROBLEM, [IsotonicTreeProjection()]), {}, "label, measurement, post-process"),
+        ((PROBLEM, [TreeProjection()]), {"epsilon": "1"}, "give truth="),
         ((TRUTH, [TreeProjection()]), {}, "state one"),
         ((NOISY, [TreeProjection()]), {}, "it is no post-process"),
         ((PROBLEM, TreeProjection()), {}, "give a list"),
@@ -306,30 +295,13 @@ def test_wrong_arguments_are_sentences():
         ((PROBLEM, [TreeProjection()]), {"truth": TRUTH.counts}, "give CountOfCounts"),
         ((PROBLEM, [TreeProjection()]), {"truth": TRUTH, "epsilon": "one"}, "epsilon"),
         ((PROBLEM, [TreeProjection()]), {"time_limit": -1}, "seconds above 0"),
-        ((PROBLEM, [TreeProjection()]), {"time_limit": "x"}, "seconds above 0"),
     ]:
         with pytest.raises(PgsrError, match=word):
             compare(*arguments, progress=False, **options)
 
 
-def test_a_slow_start_is_told_from_a_slow_solve(monkeypatch):
-    monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 0.01)
-    row = compare(PROBLEM, [TreeProjection()], time_limit=None, progress=False).rows[0]
-    assert row.status is Status.TIMED_OUT
-    assert "did not start in time" in row.reason
-
-
-def test_a_result_without_an_answer_says_so(one_fails):
-    row = one_fails.rows[1]
-    assert isinstance(row.result, Result)
-    assert row.result.answer is None
-
-
-class Toy:
+class Toy(TakesAll):
     """A method of a newcomer: no `repr`, no times."""
-
-    def supports(self, problem):
-        return None
 
     def solve(self, problem, time_limit=None):
         time.sleep(0.2)
@@ -337,6 +309,7 @@ class Toy:
         return Result(Status.FEASIBLE, "", estimate, certify(problem, estimate))
 
 
+@pytest.mark.slow
 def test_a_toy_is_called_by_its_class_and_timed_by_us():
     row = compare(PROBLEM, [Toy()], progress=False).rows[0]
     assert row.method == "Toy"
@@ -365,46 +338,29 @@ class Wrong(SolverModel):
         return None
 
     def run(self, program, time_limit):
-        from pgsr.models.adapter import Run
-
-        array = np.zeros(program.n)
-        return {"array": array, "nothing": None, "run of an array": Run(array, 0.0, 0.0)}[self.returned]
+        return self.returned
 
 
-@pytest.mark.parametrize("returned", ["array", "nothing", "run of an array"])
-def test_a_run_that_is_none_is_a_row_with_the_remedy(returned):
-    result = Wrong(returned).solve(PROBLEM.relaxed())
-    assert result.status is Status.FAILED
-    assert "let run return Run(Answer(Claim.OPTIMAL, values=v)" in result.reason
-    assert ("ndarray" in result.reason) == ("array" in returned)
+def test_a_run_that_is_none_is_a_row_with_the_remedy():
+    for returned in (np.zeros(2), None, Run(np.zeros(2), 0.0, 0.0)):
+        result = Wrong(returned).solve(PROBLEM.relaxed())
+        assert result.status is Status.FAILED
+        assert "let run return Run(Answer(Claim.OPTIMAL, values=v)" in result.reason
+        assert ("ndarray" in result.reason) == (returned is not None)
 
 
 def test_violated_conditions_are_in_the_tables():
     people = TRUTH.counts @ np.arange(TRUTH.max_size + 1)
     problem = Problem.m_h(NOISY).where(entities() == people)
-    rows = [Row("off", problem.label, _judged(problem), 10**8, {}, 6 * 10**7)]
-    table = Comparison(rows, "conditions")
+    estimate = Estimate(problem.hierarchy, problem.view, np.zeros(problem.target.shape))
+    judged = Result(Status.RELAXED, "", estimate, certify(problem, estimate))
+    table = Comparison([Row("off", problem.label, judged, 10**8, {}, 6 * 10**7)], "conditions")
     assert table.to_frame().loc[0, "violations_conditions"] == 3
     assert "3 conditions" in str(table)
     assert "3 conditions" in table._repr_html_()
 
 
-def _judged(problem):
-    estimate = Estimate(problem.hierarchy, problem.view, np.zeros(problem.target.shape))
-    return Result(Status.RELAXED, "", estimate, certify(problem, estimate))
-
-
-def test_memory_is_beyond_imports():
-    outcome = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
-    assert outcome.baseline_bytes > 2 * 10**7
-    assert 230e6 < outcome.peak_bytes - outcome.baseline_bytes < 300e6, "the warm-up's peak is forgotten"
-    row = compare(PROBLEM, [TreeProjection()], progress=False).rows[0]
-    assert row.solve_bytes < 20e6 < row.baseline_bytes
-    frame = Comparison([row], "memory").to_frame()
-    assert frame.loc[0, "memory_mb"] == row.solve_bytes / 1e6
-    assert Row("x", "M_H", row.result, 0).solve_bytes is None
-
-
+@pytest.mark.slow
 def test_an_objective_below_its_bound_is_explained():
     table = compare(PROBLEM, [Cvxpy("CLARABEL"), TreeProjection()], progress=False)
     first = table.rows[0].result.certificate
@@ -415,16 +371,14 @@ def test_an_objective_below_its_bound_is_explained():
 
 
 def _row(name, status, seconds, errors=()):
-    return Row(
-        name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds)), 0, {"l1": list(errors)} if errors else {}
-    )
+    result = Result(status, "why", seconds=Seconds(0.0, seconds))
+    return Row(name, "M_H", result, 0, {"l1": list(errors)} if errors else {})
 
 
 @pytest.mark.parametrize(
     "rows",
     [
         [_row("one", Status.OPTIMAL, 0.0105, (3.0, 4.0))],
-        [_row("a", Status.OPTIMAL, 0.01, (0.0, 4.0)), _row("b", Status.RELAXED, 0.011, (0.0, 4.1))],
         [_row("no", Status.FAILED, 1e-9), _row("none", Status.TIMED_OUT, 9.0)],
         [_row("exact", Status.OPTIMAL, 0.5, (0.0, 0.0))],
         [_row(f"deep {i}", Status.FEASIBLE, 10.0**i, [10.0**j for j in range(6)]) for i in range(4)],
@@ -446,40 +400,6 @@ def test_axes_have_labels_and_a_colour_means_one_thing(rows):
             if row.result.status in (Status.FAILED, Status.TIMED_OUT):
                 assert place not in marked
     assert len(colours) == 1 or not colours[0] & colours[1]
-
-
-def test_a_comparison_is_a_picture_in_notebooks_with_and_without_pyplot():
-    """The processes are their own: pyplot changes how figures are displayed."""
-    code = """
-from IPython.core.interactiveshell import InteractiveShell
-from pgsr.comparison import Comparison
-shell = InteractiveShell.instance()
-if {first}:
-    import matplotlib; matplotlib.use("agg"); from matplotlib import pyplot
-from pgsr.comparison.row import Row
-from pgsr.methods.method import Result, Seconds, Status
-data, _ = shell.display_formatter.format(Comparison([Row("a", "M_H", Result(Status.OPTIMAL), 0)], "t").plot())
-print(sorted(data))
-"""
-
-    for first in (True, False):
-        done = subprocess.run(
-            [sys.executable, "-c", code.format(first=first)], capture_output=True, text=True, check=False
-        )
-        assert "image/png" in done.stdout, done.stderr
-
-
-def test_what_was_refused_stays_for_study_and_is_no_estimate():
-    loose = Cvxpy("OSQP", options={"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(PROBLEM)
-    row = compare(PROBLEM, [Liar(Status.OPTIMAL)], progress=False).rows[0]
-    for result in (loose, row.result):
-        assert result.status is Status.FAILED
-        assert result.refused.values.shape == PROBLEM.target.shape
-        assert result.answer is None
-        with pytest.raises(PgsrError, match="no estimate"):
-            _ = result.estimate
-    assert (row.result.refused.values == PROBLEM.target).all()
-    assert TreeProjection().solve(PROBLEM).refused is None
 
 
 def _reads_what_was_refused(text):

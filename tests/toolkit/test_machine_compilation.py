@@ -155,14 +155,14 @@ def test_deadlines_stand_still_while_functions_are_compiled():
     until(lambda: deadline.passed)
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_garbage_is_collected_again_after_compilation(wanted):
+def test_garbage_is_collected_again_after_compilation():
     before = gc.isenabled()
     try:
-        (gc.enable if wanted else gc.disable)()
-        with compiling(), compiling():
-            assert not gc.isenabled()
-        assert gc.isenabled() is wanted
+        for wanted in (True, False):
+            (gc.enable if wanted else gc.disable)()
+            with compiling(), compiling():
+                assert not gc.isenabled()
+            assert gc.isenabled() is wanted
     finally:
         (gc.enable if before else gc.disable)()
 
@@ -214,13 +214,12 @@ class compiling:
         event.end_event("numba:compiler_lock")
 
 
-def run(code: str, *arguments: str, cache: Path | None = None) -> str:
+def run(code: str, *arguments: str, cache: Path | None = None, beside: Path = ROOT / "tests" / "shared") -> str:
     """Run code in a process of its own, with an empty cache of compiled functions or the usual one."""
-    paths = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "shared")])
-    environment = {**os.environ, "PYTHONPATH": paths} | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, env=environment
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(beside)])}
+    environment |= {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -231,13 +230,9 @@ def test_code_of_an_older_version_on_disk_is_compiled_anew(tmp_path):
     (tmp_path / "loop.py").write_text(
         "from pgsr.machine.compilation import compiled\n\n@compiled\ndef total(of):\n    return of.values.sum()\n"
     )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
     for name in ("Old", "New"):
         made = f"class {name}(NamedTuple):\n    values: np.ndarray\n"
         (tmp_path / "shapes.py").write_text(f"from typing import NamedTuple\nimport numpy as np\n\n\n{made}")
         code = f"import numpy as np, shapes, loop; print(loop.total(shapes.{name}(np.arange(4))))"
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.stdout.strip() == "6", done.stderr
+        assert run(code, beside=tmp_path).strip() == "6"
     assert list((tmp_path / "__pycache__").glob("loop.total*.nbi")), "the first code was kept"

@@ -17,8 +17,8 @@ from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 8])
-@pytest.mark.parametrize("rows", [range(0), range(1), range(7), range(5, 42)])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("rows", [range(0), range(1), range(5, 42)])
 def test_every_row_is_done_once(monkeypatch, threads, rows):
     on_threads(monkeypatch, threads)
     done = np.zeros(50, int)
@@ -68,16 +68,6 @@ def test_few_cells_are_one_call():
     parallel.share(lambda *rows: calls.append(rows), range(3, 9), 10)
     parallel.share_levels(lambda *rows: calls.append(rows), [range(3, 9), range(0, 3)], 10)
     assert calls == [(3, 9), (0, 9)]
-
-
-def test_an_error_in_a_thread_is_raised(monkeypatch):
-    on_threads(monkeypatch, 2)
-
-    def fail(start, stop):
-        raise ArithmeticError(f"{start}..{stop}")
-
-    with pytest.raises(ArithmeticError):
-        parallel.share(fail, range(8), 1)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -145,8 +135,8 @@ def on_threads(patch, number):
     patch.setattr(parallel, "number_of_threads", lambda: number)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 64, 1_000])
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 1_000])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_threads_give_results_in_the_order_of_the_items(n, threads, monkeypatch):
     """Items are handed over in parts, whose number hangs on both."""
     on_threads(monkeypatch, threads)
@@ -157,8 +147,10 @@ def test_items_of_few_cells_stay_in_one_thread():
     assert {*parallel.Threads(cells=99)(lambda _: threading.get_ident(), range(99))} == {threading.get_ident()}
 
 
-def test_an_error_of_an_item_is_raised(monkeypatch):
+def test_an_error_in_a_thread_is_raised(monkeypatch):
     on_threads(monkeypatch, 2)
+    with pytest.raises(ZeroDivisionError):
+        parallel.share(lambda start, stop: start // 0, range(8), 1)
     with pytest.raises(ZeroDivisionError):
         parallel.Threads()(lambda item: 1 // (500 - item), range(1_000))
 

