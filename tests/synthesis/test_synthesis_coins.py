@@ -1,4 +1,4 @@
-"""Exact coins, the exponential mechanism, and noise by rejection (a twin for others), against their definitions."""
+"""The exponential mechanism against its definition, and the law of noise by rejection, the twin of other noise."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,7 +22,6 @@ pytestmark = pytest.mark.usefixtures("precise")
 
 
 REJECT = 1e-9
-GAMMAS = [Fraction(text) for text in ("1e-9", "1/1000", "1/3", "1/2", "1", "17/10", "5", "41/7", "20", "700", "1e6")]
 
 
 def stream(key: str) -> ByteStream:
@@ -43,7 +42,7 @@ class Bytes:
         return self.values.pop(0)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 100, 128, 129, 255, 256, 257, 1000])
+@pytest.mark.parametrize("n", [1, 5, 128, 257])
 def test_below_is_uniform_by_enumeration_of_all_first_draws(n: int) -> None:
     size = 256 ** (((n - 1).bit_length() + 7) // 8)
     found: Counter[int] = Counter()
@@ -57,36 +56,12 @@ def test_below_is_uniform_by_enumeration_of_all_first_draws(n: int) -> None:
     assert n * found[0] > size // 2
 
 
-@pytest.mark.few(4)
-@pytest.mark.parametrize("gamma", GAMMAS)
-def test_first_bits_decide_as_the_real_number_does(gamma: Fraction) -> None:
-    """Exactly those of all 2^12 prefixes wholly below exp(-gamma) say yes, and only the one around it says neither."""
-    border = int(mp.floor(2**12 * mp.exp(-real(gamma))))
-
-    def verdict(first: int) -> bool | None:
-        try:
-            return Coins(Bytes()).survives(gamma, first, 12)  # pyright: ignore[reportArgumentType]
-        except EOFError:  # more bits are asked for
-            return None
-
-    verdicts = [verdict(first) for first in range(2**12)]
-    assert verdicts == [True] * border + [None] + [False] * (2**12 - 1 - border)
-
-
-@pytest.mark.parametrize("gamma", GAMMAS)
-def test_ties_are_decided_by_further_bits(gamma: Fraction) -> None:
-    border = int(mp.floor(2**192 * mp.exp(-real(gamma))))
-    for offset, survives in ((-1, True), (1, False)):
-        value = border + offset
-        if 0 <= value < 2**192:
+def test_ties_are_decided_by_further_bits() -> None:
+    for gamma in map(Fraction, ("1e-9", "1/3", "1", "41/7", "20", "100")):
+        border = int(mp.floor(2**192 * mp.exp(-real(gamma))))
+        for value, survives in ((border - 1, True), (border + 1, False)):
             parts = [value >> 128, value >> 64 & 2**64 - 1, value & 2**64 - 1]
             assert Coins(Bytes(*parts)).survives(gamma) is survives  # pyright: ignore[reportArgumentType]
-
-
-def test_certain_and_impossible_events() -> None:
-    assert Coins(Bytes()).survives(Fraction(0))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(BudgetError):
-        Coins(stream("negative")).survives(Fraction(-1, 2))
 
 
 class Restart(Exception):
@@ -148,8 +123,7 @@ def defined(weight: Callable[[int], mpf], support: range) -> dict[int, mpf]:
     return {x: w / total for x, w in weights.items()}
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("parameter", ["1/3", "1", "3/2", "5", "7/3", "8/5"])
+@pytest.mark.parametrize("parameter", ["1/3", "8/5"])
 def test_law_of_discrete_laplace_from_its_decision_tree(parameter: str) -> None:
     t = Fraction(parameter)
     expected = defined(lambda x: mp.exp(-abs(x) / real(t)), range(-400, 401))
@@ -158,8 +132,7 @@ def test_law_of_discrete_laplace_from_its_decision_tree(parameter: str) -> None:
     assert len(found) > 10
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("parameter", ["1/10", "1/3", "4", "25/2", "9", "30"])
+@pytest.mark.parametrize("parameter", ["1/10", "25/2"])
 def test_law_of_discrete_gaussian_from_its_decision_tree(parameter: str) -> None:
     variance = Fraction(parameter)
     expected = defined(lambda x: mp.exp(-(x**2) / (2 * real(variance))), range(-200, 201))
@@ -169,45 +142,6 @@ def test_law_of_discrete_gaussian_from_its_decision_tree(parameter: str) -> None
     assert sum(x**2 * p for x, p in found.items()) <= variance + 1e-9
     for t in (0.1, 0.5, 1.0):  # sub-Gaussian
         assert sum(p * mp.exp(t * x) for x, p in found.items()) <= mp.exp(t**2 * real(variance) / 2) * (1 + 1e-9)
-
-
-def fits(draws: list[int], expected: dict[int, mpf]) -> bool:
-    """Chi-square over the values expected at least ten times; the rest is one cell."""
-    n, found = len(draws), Counter(draws)
-    cells = [x for x, p in expected.items() if n * p >= 10]
-    seen = [found[x] for x in cells]
-    mean = [float(n * expected[x]) for x in cells]
-    rest = n - sum(mean)
-    statistic = sum((s - m) ** 2 / m for s, m in zip(seen, mean, strict=True)) + (n - sum(seen) - rest) ** 2 / rest
-    return bool(stats.chi2.sf(statistic, len(cells)) > REJECT)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("parameter", ["1", "2", "63/4"])
-def test_draws_of_the_discrete_gaussian(parameter: str) -> None:
-    variance = Fraction(parameter)
-    coins, n = Coins(stream(f"gaussian {parameter}")), scale(2_000, 100_000)
-    draws = [discrete_gaussian(variance, coins) for _ in range(n)]
-    for factor, right in ((mpf(1), True), (mpf(3) / 2, False)):
-        expected = defined(lambda x, f=factor: mp.exp(-(x**2) / (2 * f * real(variance))), range(-80, 81))
-        assert fits(draws, expected) is right
-
-
-def test_wide_gaussian_has_its_variance_and_thin_tails() -> None:
-    variance, n = Fraction(10**9, 7), scale(3_000, 100_000)
-    coins = Coins(stream("wide"))
-    draws = np.array([discrete_gaussian(variance, coins) for _ in range(n)]) / float(variance) ** 0.5
-    assert abs(draws.var() - 1) < 7 * (2 / n) ** 0.5
-    assert abs(draws.mean()) < 7 / n**0.5
-    assert stats.kstest(draws, "norm").pvalue > REJECT
-    for bound in (2, 3, 4):
-        assert stats.binom.sf((np.abs(draws) >= bound).sum() - 1, n, 2 * np.exp(-(bound**2) / 2)) > REJECT
-
-
-def test_no_noise_without_a_positive_parameter() -> None:
-    for draw in (discrete_laplace, discrete_gaussian):
-        with pytest.raises(BudgetError):
-            draw(Fraction(0), Coins(stream("zero")))
 
 
 def test_thresholds_enclose_the_probability() -> None:
@@ -263,7 +197,7 @@ def test_an_incomplete_cycle_of_proposals_is_refused() -> None:
     assert exponential_mechanism(scores, Fraction(1), source) == 1  # pyright: ignore[reportArgumentType]
 
 
-@pytest.mark.parametrize("rate", ["1/1000", "1/7", "3", "1/1000000000"])
+@pytest.mark.parametrize("rate", ["1/7", "1/1000000000"])
 def test_law_of_the_exponential_mechanism(rate: str) -> None:
     rng, n = rng_of(62), scale(6_000, 300_000)
     scores = rng.integers(0, int(4 / Fraction(rate)) + 3, 6)
