@@ -1,5 +1,6 @@
 """Values of the wrong kind where a stranger puts them: a sentence, never a wrong answer."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,13 +9,26 @@ import numpy as np
 import pytest
 
 from pgsr import errors
-from pgsr.synthesis import MWEM, Attribute, Domain, HPDFixed, HPDGen, Level, Marginal, Population, Workload
+from pgsr.privacy import Seeded
+from pgsr.synthesis import (
+    MWEM,
+    AdaptiveBudget,
+    Attribute,
+    Domain,
+    HPDFixed,
+    HPDGen,
+    Level,
+    Marginal,
+    Population,
+    Workload,
+)
 from pgsr.synthesis.data.binning import Binning
-from pgsr.synthesis.data.domain import Role, SynthesisError
+from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
 from pgsr.synthesis.data.linked_tables import LinkedTableError
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mixture import Mixture
 from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy, Transcript
 from pgsr.synthesis.queries.universe import TypeDistribution, Universe
 from pgsr.synthesis.queries.workload import Relative
 
@@ -22,6 +36,7 @@ SEX = Attribute("sex", ("f", "m"))
 DOMAIN = Domain.plain([Attribute("area", ("u", "r"))], [SEX], max_size=2)
 UNIVERSE = Universe.of(DOMAIN)
 MIXTURE = Mixture(DOMAIN, (np.full((1, 2), 0.5),), (np.full((1, 2, 2), 0.5),), (np.array([[0, 0.5, 0.5]]),))
+PAID = Privacy.of(AdaptiveBudget(1, "1e-6", rounds=7), Neighbours.REPLACE, Seeded("kept"))
 BINS = Binning("age", (0, 5))
 ONE = Population(DOMAIN, np.array([[0]]), np.array([[0]]), np.zeros(1, int), np.zeros(1, int))
 QUERIES = Workload(DOMAIN, (Marginal(Level.INDIVIDUAL, (), (0,)),))
@@ -29,9 +44,8 @@ ELSEWHERE = Workload(Domain.plain([], [Attribute("age", ("young", "old"))], 2), 
 
 
 def coded(**other: Any) -> Population:
-    return Population(
-        DOMAIN, **{"groups": [[0]], "persons": [[0], [1]], "group_of": [0, 0], "role_of": [0, 0], **other}
-    )
+    good = {"groups": [[0]], "persons": [[0], [1]], "group_of": [0, 0], "role_of": [0, 0]}
+    return Population(DOMAIN, **{**good, **other})
 
 
 def mixture(**other: Any) -> Mixture:
@@ -80,6 +94,7 @@ REFUSED: list[tuple[Callable[[Any], Any], list[Any], str]] = [
     (lambda v: MWEM(update=v), ["sideways"], "sideways"),
     (lambda v: TypeDistribution(UNIVERSE.types, v), [UNIVERSE.prior * 2, UNIVERSE.prior[:-1]], "sum to 1"),
     (lambda v: TypeDistribution(UNIVERSE.types, UNIVERSE.prior).sample(v, seed=0), [0], "whole number from 1 up"),
+    (lambda v: Transcript(QUERIES, 3, 4, (MeasuredQuery(*v),), PAID), [(9, 0.5), (0, math.nan), (0, -0.1)], "no share"),
     (lambda v: mixture(group=v), [(np.full((1, 3), 1 / 3),)], "table of area has shape"),
     (lambda v: mixture(group=v), [(np.array([[0.5, 0.6]]),), (np.array([[np.nan, 1]]),)], "no probabilities"),
     (lambda v: mixture(group=v), [()], "group holds 0 tables"),

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import synthesis_fits as fits
 from instances import rng_of
+from test_synthesis_mixture import full_workload, random_mixture
 
 from pgsr.errors import MissingPackageError
 from pgsr.privacy import Seeded
-from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, HPDFixed, HPDGen, Level, Population, Workload, fit
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, HPDFixed, HPDGen, fit
 from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
@@ -34,32 +35,14 @@ SMALL = HPDFixed(components=40, steps=60, device=Device.CPU)
 SMALL_GEN = HPDGen(components=40, embedding=8, hidden=(16, 16), steps=60, learning_rate=1e-2, device=Device.CPU)
 
 
-def all_levels(domain: Domain, k: int) -> Workload:
-    return Workload.k_way(domain, k, list(Level) if len(domain.roles) > 1 else [Level.GROUP, Level.INDIVIDUAL])
-
-
-def population(domain: Domain, n_groups: int = 500, seed: int = 0) -> Population:
-    """Two kinds of groups: neither attributes nor sizes are independent."""
-    rng = rng_of(seed)
-    return Mixture(
-        domain,
-        tuple(rng.dirichlet(np.full(len(a), 0.3), 2) for a in domain.group),
-        tuple(rng.dirichlet(np.full(len(a), 0.3), (2, domain.max_size)) for a in domain.individual),
-        tuple(
-            np.concatenate([np.zeros((2, r.least)), rng.dirichlet(np.full(r.most - r.least + 1, 0.5), 2)], axis=1)
-            for r in domain.roles
-        ),
-    ).sample(n_groups, seed)
-
-
 def exact(truth: np.ndarray, queries: list[int]) -> list[MeasuredQuery]:
     return [MeasuredQuery(q, float(truth[q])) for q in queries]
 
 
 def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tuple[list[float], Any]:
     """Mean errors over the workload, round by round, when the worst query is measured exactly."""
-    workload = all_levels(domain, 2)
-    truth = answers(population(domain), workload)
+    workload = full_workload(domain, 2)
+    truth = answers(random_mixture(domain, 2, 0).sample(500, 0), workload)
     estimator = family.start(workload, 500, 1_000, seed)
     queries: list[int] = []
     means = [float(np.abs(estimator.answers() - truth).mean())]
@@ -78,7 +61,7 @@ def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tupl
 def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> None:
     means, estimator = worst_first(family, domain, 25)
     assert means[-1] < means[0] / 3
-    found = estimator.distribution().answers(all_levels(domain, 2))
+    found = estimator.distribution().answers(full_workload(domain, 2))
     np.testing.assert_allclose(found, estimator.answers(), rtol=0, atol=2e-6)
     sample = estimator.distribution().sample(2_000, 0)  # Population checks the roles
     assert sample.n_groups == 2_000
@@ -91,7 +74,7 @@ def test_gradients_match_finite_differences(torch: Any, domain: Domain, kind: st
     if kind == "gen":
         model._z = model._z.double()
     parameters = [p.detach().double().requires_grad_() for p in model.parameters]
-    workload = all_levels(domain, 3)
+    workload = full_workload(domain, 3)
     rng = rng_of(2)
     queries = rng.choice(workload.n_queries, 60, replace=False).tolist()
     weights = torch.as_tensor(rng.normal(size=60))
@@ -126,7 +109,7 @@ def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
             np.testing.assert_allclose(table.sum(-1), 1, rtol=0, atol=1e-12)
             assert (table >= 0).all()
         for k in (1, 2, 3):
-            workload = all_levels(domain, k)
+            workload = full_workload(domain, k)
             found = all_answers(tables, workload, pairs=False)
             np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=2e-6)
 
@@ -134,8 +117,8 @@ def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
 def test_the_same_seed_gives_the_same_bits(torch: Any, family: Any) -> None:
     """Whatever the caller's generator and threads are, and whether or not answers are asked for in between."""
-    workload = all_levels(PLAIN, 2)
-    truth = answers(population(PLAIN), workload)
+    workload = full_workload(PLAIN, 2)
+    truth = answers(random_mixture(PLAIN, 2, 0).sample(500, 0), workload)
 
     def run(seed: int, ask: bool) -> np.ndarray:
         estimator = family.start(workload, 500, 1_000, seed)
@@ -158,7 +141,7 @@ def test_the_same_seed_gives_the_same_bits(torch: Any, family: Any) -> None:
 @pytest.mark.usefixtures("torch")
 def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
     """The threshold gamma_1 is half the largest error; gamma_2, half the mean of both rounds', is above all errors."""
-    workload = all_levels(PLAIN, 2)
+    workload = full_workload(PLAIN, 2)
     estimator = SMALL.start(workload, 500, 1_000, 0)
     before = estimator.answers()
     measured = [MeasuredQuery(3, float(before[3]) + 0.3), MeasuredQuery(20, float(before[20]) + 0.1)]
@@ -189,7 +172,7 @@ def test_a_missing_gpu_is_a_sentence(torch: Any) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     with pytest.raises(SynthesisError, match="finds no GPU"):
-        HPDFixed(device=Device.CUDA).start(all_levels(PLAIN, 1), 10, 20, 0)
+        HPDFixed(device=Device.CUDA).start(full_workload(PLAIN, 1), 10, 20, 0)
 
 
 @pytest.mark.slow
@@ -202,7 +185,7 @@ def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "torch", None)
     for family in (SMALL, SMALL_GEN):
         with pytest.raises(MissingPackageError, match=r'pip install "\.\[synthesis\]"'):
-            family.start(all_levels(PLAIN, 1), 10, 20, 0)
+            family.start(full_workload(PLAIN, 1), 10, 20, 0)
 
 
 def test_steps_are_those_of_the_formulas(torch: Any) -> None:

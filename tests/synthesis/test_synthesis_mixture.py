@@ -143,21 +143,6 @@ def test_samples_have_these_answers() -> None:
     assert np.abs(found - expected).max() > 0
 
 
-def test_one_component_per_group() -> None:
-    """A component drawn anew for every attribute would mix urban families of two and rural ones of one."""
-    domain = Domain.plain([AREA], [SEX], max_size=2)
-    mixture = Mixture(
-        domain,
-        (np.array([[1, 0], [0, 1]]),),
-        (np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]]),),
-        (np.array([[0, 0, 1], [0, 1, 0]]),),
-    )
-    sample = mixture.sample(1_000, 0)
-    assert (sample.sizes == 2 - sample.groups[:, 0]).all()
-    assert (sample.persons[:, 0] == sample.groups[sample.group_of, 0]).all()
-    assert 400 < sample.groups.sum() < 600
-
-
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_enough_components_represent_any_population(domain: Domain) -> None:
     """K = N_G components of certainties, taken from the groups, answer everything exactly."""

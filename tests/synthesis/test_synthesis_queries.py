@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 from instances import rng_of, scale
+from listed_groups import random_population
 
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.data.domain import Role, SynthesisError
@@ -26,19 +27,6 @@ def random_domain(rng: np.random.Generator, *, household: bool) -> Domain:
     if household:
         return Domain.household(group, own, max_children=int(rng.integers(1, 4)))
     return Domain.plain(group, own, max_size=int(rng.integers(1, 5)))
-
-
-def random_population(rng: np.random.Generator, domain: Domain, n_groups: int) -> Population:
-    numbers = np.array([[rng.integers(r.least, r.most + 1) for r in domain.roles] for _ in range(n_groups)], int)
-    group_of = np.repeat(np.arange(n_groups), numbers.sum(axis=1))
-    role_of = np.concatenate([np.repeat(np.arange(len(domain.roles)), row) for row in numbers])
-    return Population(
-        domain,
-        np.column_stack([np.zeros((n_groups, 0), int), *(rng.integers(0, len(a), n_groups) for a in domain.group)]),
-        np.column_stack([rng.integers(0, len(a), len(group_of)) for a in domain.individual]),
-        group_of,
-        role_of,
-    )
 
 
 def naive_counts(population: Population, workload: Workload, weights: np.ndarray, *, pairs: bool) -> list[float]:

@@ -1,7 +1,6 @@
 """Tables of counts: what is refused and with which words, and that dense and sparse tables agree."""
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -51,12 +50,10 @@ def test_bad_counts_are_refused_by_name(make: Any, cell: Any, dtype: Any, messag
 
 
 @both
-def test_the_named_region_counts_from_the_table_given(make: Any) -> None:
-    """The same cell in a table of all regions and in one of leaves only."""
-    whole = np.array([[0, 3], [0, 2], [0, -1]])
-    for counts in (whole, whole[1:]):
-        with pytest.raises(CountError, match="region US / MI, size 1 is -1"):
-            CountOfCounts(TREE, make(counts))
+@pytest.mark.parametrize("first", [0, 1], ids=["all regions", "leaves"])
+def test_the_named_region_counts_from_the_table_given(make: Any, first: int) -> None:
+    with pytest.raises(CountError, match="region US / MI, size 1 is -1"):
+        CountOfCounts(TREE, make(np.array([[0, 3], [0, 2], [0, -1]])[first:]))
 
 
 @both
@@ -117,13 +114,16 @@ def test_sums_that_wrap_do_not_pass_for_equal() -> None:
         CountOfCounts(tree, counts)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.float32])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.float16])
 def test_small_types_are_summed_in_64_bits(dtype: Any) -> None:
     """100 + 100 groups of one size do not fit int8."""
     truth = CountOfCounts(TREE, np.full((2, 2), 100, dtype))
     assert truth.counts.dtype == np.int64
     assert truth.counts.tolist() == [[200, 200], [100, 100], [100, 100]]
-    assert CountOfCounts(TREE, sparse.csr_array(np.full((2, 2), 100, dtype))).counts.tolist() == truth.counts.tolist()
+    if dtype is not np.float16:  # SciPy has no such tables
+        thin = CountOfCounts(TREE, sparse.csr_array(np.full((2, 2), 100, dtype)))
+        assert thin.counts.tolist() == truth.counts.tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64])
@@ -134,14 +134,6 @@ def test_repeated_entries_of_a_sparse_table_are_summed_in_64_bits(dtype: Any) ->
     assert CountOfCounts(TREE, counts).totals.tolist() == [300, 300, 0]
     as_rows = sparse.csr_array((np.ones(300, dtype), sizes, np.array([0, 300, 300])), shape=(2, 3))
     assert CountOfCounts(TREE, as_rows).totals.tolist() == [300, 300, 0]
-
-
-def test_half_precision_is_judged_without_warnings() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert CountOfCounts(TREE, np.full((2, 2), 3, np.float16)).totals.tolist() == [12, 6, 6]
-        with pytest.raises(CountError, match="not a finite number"):
-            CountOfCounts(TREE, np.full((2, 2), np.inf, np.float16))
 
 
 def test_masked_counts_are_not_taken_for_counts() -> None:
@@ -157,21 +149,6 @@ def test_empty_regions_and_size_0_are_kept() -> None:
     nothing = CountOfCounts(TREE, sparse.csr_array((2, 4), dtype=np.int64))
     assert nothing.totals.tolist() == [0, 0, 0]
     assert nothing.counts.shape == (3, 4)
-
-
-def test_largest_size_is_the_callers() -> None:
-    """K is public and may lie above every size in the data; it never shrinks to the largest size seen."""
-    truth = CountOfCounts(TREE, [[1, 0, 0, 0], [1, 0, 0, 0]])
-    assert truth.max_size == 3
-    assert CountOfCounts(TREE, sparse.csr_array(([1], ([0], [0])), shape=(2, 1000))).max_size == 999
-
-
-def test_padded_tree() -> None:
-    tree = Hierarchy.from_paths([("a", "b"), ("a", "c", "d"), ("a", "c", "e")], pad_ragged=True)
-    expected = [[2, 3], [1, 0], [1, 3], [1, 0], [0, 1], [1, 2]]
-    for make in (np.asarray, sparse.csr_array):
-        assert CountOfCounts(tree, make(expected[3:])).counts.tolist() == expected
-        assert CountOfCounts(tree, make(expected)).counts.tolist() == expected
 
 
 def test_dense_and_sparse_agree() -> None:

@@ -35,9 +35,6 @@ def states_of(table) -> np.ndarray:
     return table.counts[[by_name[state.name] for state in states()]]
 
 
-# Figures
-
-
 def test_published_totals():
     assert [sum(column) for column in zip(*(state.households for state in states()), strict=True)] == NATION
     assert sum(NATION) == HOUSEHOLDS
@@ -79,9 +76,6 @@ def test_counties_against_the_list():
     assert frame.groupby("state_name").size().to_dict() == {state.name: state.n_counties for state in states()}
 
 
-# Census-like data
-
-
 @pytest.mark.parametrize(
     ("regions", "levels", "tail"),
     [
@@ -98,6 +92,9 @@ def test_shape_and_total(regions, levels, tail):
     assert truth.totals[0] == 2_000_003
     assert not truth.counts[:, 0].any()
     assert truth.name == f"census-like/{regions}/K=30/seed=1/{tail}/2000003"
+    if regions == "divisions":
+        held = {truth.hierarchy.paths[region][1:] for region in range(10, 61)}
+        assert held == {(state.division, state.name) for state in states()}
 
 
 @pytest.mark.parametrize("groups", [1, 10_007, 240_000_000])
@@ -119,12 +116,6 @@ def test_levels_are_nested():
     np.testing.assert_array_equal(states_of(coarse), states_of(divisions))
     np.testing.assert_array_equal(coarse.counts, counties.counts[: counties.hierarchy.n_inner])
     np.testing.assert_array_equal(counties.counts, tracts.counts[: tracts.hierarchy.n_inner])
-
-
-def test_divisions_hold_their_states():
-    tree = census_like("divisions", max_size=8, groups=1_000).hierarchy
-    held = {tree.paths[region][1:] for region in range(tree.level(2).start, tree.level(2).stop)}
-    assert held == {(state.division, state.name) for state in states()}
 
 
 def test_smaller_max_size_clips_the_same_groups():

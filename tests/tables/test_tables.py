@@ -49,9 +49,6 @@ def test_running_example_of_fioretto_and_van_hentenryck() -> None:
         assert truth.private_groups is private
 
 
-# --- against dictionaries -----------------------------------------------------------------------------------------
-
-
 def by_dictionaries(
     rows: list[tuple[Any, int]], where: dict[Any, str], tree: Hierarchy, largest: int
 ) -> dict[tuple[tuple[str, ...], int], int]:
@@ -148,9 +145,6 @@ def test_names_of_columns_and_limits_of_another_kind() -> None:
         counted(limits=3)
 
 
-# --- rows that fit nowhere or twice -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("people", "homes", "message"),
     [
@@ -214,9 +208,6 @@ def test_private_groups_are_not_quoted() -> None:
         counted(homes=with_row(HOMES, "g1", "MI"), private_groups=True)
 
 
-# --- the table of groups ------------------------------------------------------------------------------------------
-
-
 def test_without_a_table_of_groups_the_totals_must_be_paid_for() -> None:
     people = Entities(PEOPLE.assign(region=["GA", "GA", "MI"]), region="region")
     with pytest.raises(TableError, match=r"no table of groups.*private_groups=True.*totals='noisy'"):
@@ -236,9 +227,6 @@ def test_groups_without_entities_count_as_size_0() -> None:
     assert counted().counts[:, 0].tolist() == [1, 0, 1]
     people = Entities(PEOPLE.assign(region=["GA", "GA", "MI"]), region="region")
     assert counted(people, None, private_groups=True).counts[:, 0].tolist() == [0, 0, 0]
-
-
-# --- arguments, sizes, memory -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", [0, True, 1.0, "3", None, 2**41])

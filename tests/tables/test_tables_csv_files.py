@@ -20,8 +20,6 @@ from pgsr.tables.csv_files import LONGEST, CsvFault, column_names, text_tables
 from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.session import Limits, Session
 
-# --- the twin: a grammar, and Python's csv module -----------------------------------------------------------------
-
 
 def python_rows(data: bytes, dialect: Csv) -> list[list[str | None]] | None:
     """The rows of a file in exactly this dialect; None if it is in another."""
@@ -65,8 +63,6 @@ def our_rows(dialect: Csv) -> list[list[str | None]] | None:
     assert told(refusal), refusal
     return None
 
-
-# --- files made to mislead ----------------------------------------------------------------------------------------
 
 DIALECTS: list[dict[str, Any]] = [
     {},

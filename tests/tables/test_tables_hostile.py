@@ -23,8 +23,6 @@ from pgsr.tables import Csv, Database, Entities, Limits, Parquet, Quantities, co
 from pgsr.tables.session import Session
 from pgsr.tables.source import Frame, Query
 
-# --- every way in -------------------------------------------------------------------------------------------------
-
 
 def ways(
     rows: list[tuple[str | None, str | None]], cast: dict[str, str], folder: Path, connection: Any
@@ -94,9 +92,6 @@ def test_compressed_files_and_patterns_are_the_same_table(tmp_path: Path) -> Non
     (tmp_path / "e.csv").write_text("group,note\n1,x\n")
     with pytest.raises(TableError, match="other header lines"):
         count_groups(Entities(Csv(str(tmp_path / "[ae].csv"))), TEXTS, TREE, max_size=3)
-
-
-# --- types --------------------------------------------------------------------------------------------------------
 
 
 def test_objects_of_pandas_are_text_or_refused_whatever_the_other_rows_are() -> None:
@@ -209,9 +204,6 @@ def test_what_duckdb_says_about_a_row_is_not_passed_on(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot be read") as caught:
         count_groups(Entities(Database(str(tmp_path / "people.duckdb"), sql)), TEXTS, TREE, max_size=3)
     assert "secret" not in str(caught.value)
-
-
-# --- what is left behind ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
