@@ -1,23 +1,21 @@
 """Noisy tables of others made consistent: against exhaustive search, in every kind of frame."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from instances import rng_of
 
-import pgsr
 from pgsr import reconcile
 from pgsr.errors import MethodError, ProblemError, TableError
 from pgsr.problems.conditions import cells, total, zero_or_at_least
 
 LEVELS = ["nation", "state", "county"]
 COUNTIES = [("GA", "a"), ("GA", "b"), ("MI", "c")]
+NOISY = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]}
 
 
-def table_of(rng, sizes, *, fractions, missing=0.0, repeated=False) -> pd.DataFrame:
-    """A noisy table of one nation, two states and three counties, some of its rows left out."""
+def table_of(rng, sizes, *, fractions, repeated=False) -> pd.DataFrame:
+    """A noisy table of one nation, two states and three counties, in any order."""
     regions = [(None, None), ("GA", None), ("MI", None), *COUNTIES]
     rows = [("US", *region, size) for region in regions for size in sizes]
     if repeated:
@@ -27,20 +25,20 @@ def table_of(rng, sizes, *, fractions, missing=0.0, repeated=False) -> pd.DataFr
     if not fractions:
         frame["n"] = frame["n"].round().astype(int)
     frame["w"] = rng.integers(1, 5, len(frame)) if not fractions else rng.uniform(0.2, 3, len(frame))
-    return frame[rng.random(len(frame)) >= missing].sample(frac=1, random_state=int(rng.integers(2**31)))
+    return frame.sample(frac=1, random_state=int(rng.integers(2**31)))
 
 
-def least_objective(frame: pd.DataFrame, sizes, most: int, total: int | None) -> float:
+def least_objective(frame: pd.DataFrame, sizes, most: int, total: int | None, norm: int = 2) -> float:
     """The least weighted distance of the rows from any whole numbers 0..most of the counties, by trying all."""
     axes = [np.arange(most + 1)] * (len(COUNTIES) * len(sizes))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(COUNTIES), len(sizes))
     if total is not None:
         points = points[points.sum(axis=(1, 2)) == total]
-    return float(np.min(distance(frame, points, sizes)))
+    return float(np.min(distance(frame, points, sizes, norm)))
 
 
-def distance(frame: pd.DataFrame, x: np.ndarray, sizes):
-    """Sum w (x - n)^2 over the rows, with cells added up from the counties row by row; of one x or of many."""
+def distance(frame: pd.DataFrame, x: np.ndarray, sizes, norm: int = 2):
+    """Sum w |x - n|^norm over the rows, with cells added up from the counties row by row; of one x or of many."""
     found = 0.0
     for row in frame.itertuples():
         inside = [
@@ -48,7 +46,7 @@ def distance(frame: pd.DataFrame, x: np.ndarray, sizes):
             for i, (state, county) in enumerate(COUNTIES)
             if (pd.isna(row.state) or row.state == state) and (pd.isna(row.county) or row.county == county)
         ]
-        found += row.w * (sum(inside) - row.n) ** 2
+        found += row.w * abs(sum(inside) - row.n) ** norm
     return found
 
 
@@ -70,23 +68,6 @@ def test_equals_brute_force(fractions, sizes, most, total):
         assert total is None or leaves.sum() == total
 
 
-def test_missing_cells_are_unknowns():
-    rng = rng_of(5)
-    for _ in range(8):
-        frame = table_of(rng, [0, 1], fractions=False, missing=0.35)
-        frame = pd.concat([frame, pd.DataFrame([("US", "GA", "a", 0, 2, 1)], columns=frame.columns)])  # never empty
-        try:
-            done = reconcile(frame, LEVELS, "n", size="size", weights="w")
-        except TableError:
-            continue
-        known = {(s, c) for s, c in zip(frame.state, frame.county, strict=True) if isinstance(c, str)}
-        if len(known) < 3 or set(frame["size"]) != {0, 1}:
-            continue  # a county without any row is no part of the tree
-        best = least_objective(frame, [0, 1], 4, None)
-        # An unknown leaf has a faint weight, 1/1024 of the least: it may move the answer by no more than this.
-        assert best - 1e-9 <= done.objective <= best + 1 * 6 * 8**2 / 1024
-
-
 def test_a_hole_is_filled_with_what_is_left():
     frame = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, None]}
     done = reconcile(frame, ["nation", "state"], "n")
@@ -98,14 +79,8 @@ def test_levels_and_parents_without_rows_are_unknowns():
     frame = {"county": ["a", "b", "c"], "state": ["GA", "GA", "MI"], "n": [3, -2, 4]}
     done = reconcile(frame, ["state", "county"], "n")
     assert done.table["reconciled"].tolist() == [3, 0, 4]
-    assert dict(zip(done.cells.region, done.cells.reconciled, strict=True)) == {
-        "(all)": 7,
-        "GA": 3,
-        "MI": 4,
-        "GA/a": 3,
-        "GA/b": 0,
-        "MI/c": 4,
-    }
+    assert done.cells.region.tolist() == ["(all)", "GA", "MI", "GA/a", "GA/b", "MI/c"]
+    assert done.cells.reconciled.tolist() == [7, 3, 4, 3, 0, 4]
 
 
 def test_ids_and_parents_give_the_same_as_levels():
@@ -134,33 +109,8 @@ def test_branches_that_end_early():
     assert [level.sums_off for level in done.levels] == [1, 1, 0]
 
 
-def test_real_numbers_are_the_projection():
-    """Against SciPy's bounded least squares on the leaves."""
-    from scipy.optimize import lsq_linear
-
-    rng = rng_of(3)
-    frame = table_of(rng, [0], fractions=True)
-    done = reconcile(frame, LEVELS, "n", weights="w", integer=False)
-    sums = np.array(
-        [
-            [(pd.isna(s) or s == state) and (pd.isna(c) or c == county) for state, county in COUNTIES]
-            for s, c in zip(frame.state, frame.county, strict=True)
-        ],
-        float,
-    )
-    root = np.sqrt(frame.w.to_numpy())
-    peer = lsq_linear(root[:, None] * sums, root * frame.n.to_numpy(), (0, np.inf), tol=1e-12)
-    assert np.abs(sums @ peer.x - done.table["reconciled"]).max() < 1e-4
-    assert done.certificate.gap < 1e-9
-    free = reconcile(frame, LEVELS, "n", weights="w", integer=False, nonnegative=False)
-    plain = np.linalg.lstsq(root[:, None] * sums, root * frame.n.to_numpy(), rcond=None)[0]
-    assert np.abs(sums @ plain - free.table["reconciled"]).max() < 1e-4  # weights have 16 bits
-
-
 def test_fixed_cells_and_conditions_hold():
-    frame = pd.DataFrame(
-        {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1], "exact": [True, False, False]}
-    )
+    frame = pd.DataFrame({**NOISY, "exact": [True, False, False]})
     done = reconcile(frame, ["nation", "state"], "n", fixed="exact")
     assert (done.table["reconciled"][0], done.objective) == (9, 5)
     done = reconcile(frame, ["nation", "state"], "n", where=cells(("US", "MI")) >= 3)
@@ -237,19 +187,8 @@ def test_magnitudes_by_a_solver_equal_brute_force():
     rng = rng_of(21)
     frame = table_of(rng, [0], fractions=True)
     done = reconcile(frame, LEVELS, "n", weights="w", norm=1, method=models.MathOpt("HIGHS"))
-    best = np.inf
-    for leaves in itertools.product(range(7), repeat=3):
-        off = 0.0
-        for row in frame.itertuples():
-            inside = [
-                n
-                for n, (state, county) in zip(leaves, COUNTIES, strict=True)
-                if (pd.isna(row.state) or row.state == state) and (pd.isna(row.county) or row.county == county)
-            ]
-            off += row.w * abs(sum(inside) - row.n)
-        best = min(best, off)
     assert done.certificate.feasible
-    assert done.objective == pytest.approx(best, rel=1e-5)
+    assert done.objective == pytest.approx(least_objective(frame, [0], 6, None, norm=1), rel=1e-5)
     with pytest.raises(ProblemError, match="has several values, which are taken together for norm=2 alone"):
         reconcile(pd.concat([frame, frame[:1]]), LEVELS, "n", norm=1, method=models.MathOpt("HIGHS"))
     with pytest.raises(ProblemError, match="norm inf is unknown"):
@@ -266,16 +205,8 @@ BAD = [
     ({"w": [1, 0, 2]}, {"variance": "w"}, "row 1 has the variance 0; .* hold a number that is known exactly by fixed="),
     ({"w": [1, 1, 1]}, {"weights": "w", "variance": "w"}, "give one of them"),
     ({"f": [1, 1, 1]}, {"fixed": "f"}, "row 2 is fixed and 'n' is -1; .*not negative"),
-    (
-        {"f": [1, 1, 1], "n": [9, 7, 1]},
-        {"fixed": "f"},
-        r"row 0 \('US'\) has to be at least 9, and the cells below it add up to at most 8",
-    ),
-    (
-        {"f": [1, 1, 0], "n": [5, 7, 1]},
-        {"fixed": "f"},
-        r"row 0 \('US'\) has to be at most 5, and the cells below it add up to at least 7",
-    ),
+    ({"f": [1, 1, 1], "n": [9, 7, 1]}, {"fixed": "f"}, r"row 0 \('US'\) has to be at least 9, and .* up to at most 8"),
+    ({"f": [1, 1, 0], "n": [5, 7, 1]}, {"fixed": "f"}, r"row 0 \('US'\) has to be at most 5, and .* up to at least 7"),
     ({"reconciled": [1, 1, 0]}, {}, "column 'reconciled' already; rename it"),
     ({}, {"value": "m"}, "no column 'm'; its columns are"),
     ({"n": [None, None, None]}, {}, "nothing to be near to|no numbers"),
@@ -285,59 +216,46 @@ BAD = [
 
 @pytest.mark.parametrize(("columns", "options", "sentence"), BAD)
 def test_bad_rows_are_named(columns, options, sentence):
-    frame = pd.DataFrame({"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1], **columns})
+    frame = pd.DataFrame({**NOISY, **columns})
     hierarchy = ["state"] if "state" in columns else ["nation", "state"]
     with pytest.raises((TableError, ProblemError), match=sentence):
         _ = reconcile(frame, hierarchy, **{"value": "n", **options}).table
 
 
-def test_bad_parents_are_named():
-    frame = {"id": ["US", "GA", "MI"], "up": [None, "US", "USA"], "n": [1, 2, 3]}
-    with pytest.raises(TableError, match="row 2, 'MI', lies below 'USA', which no row has in 'id'; add a row"):
-        reconcile(frame, {"id": "up"}, "n")
-    with pytest.raises(TableError, match="row 1, 'GA', lies below itself; its parents form a cycle"):
-        reconcile({**frame, "up": [None, "MI", "GA"]}, {"id": "up"}, "n")
-    with pytest.raises(TableError, match="row 1 has nothing in 'id'"):
-        reconcile({**frame, "id": ["US", None, "MI"], "up": [None, "US", "US"]}, {"id": "up"}, "n")
-    with pytest.raises(TableError, match="row 3, 'GA', has another parent than an earlier row"):
-        reconcile(
-            {"id": ["US", "GA", "MI", "GA"], "up": [None, "US", "US", "MI"], "n": [1, 2, 3, 4]}, {"id": "up"}, "n"
-        )
+@pytest.mark.parametrize(
+    ("ids", "parents", "sentence"),
+    [
+        (["US", "GA", "MI"], [None, "US", "USA"], "row 2, 'MI', lies below 'USA', which no row has in 'id'; add a row"),
+        (["US", "GA", "MI"], [None, "MI", "GA"], "row 1, 'GA', lies below itself; its parents form a cycle"),
+        (["US", None, "MI"], [None, "US", "US"], "row 1 has nothing in 'id'"),
+        (["US", "GA", "GA"], [None, "US", "MI"], "row 2, 'GA', has another parent than an earlier row"),
+    ],
+)
+def test_bad_parents_are_named(ids, parents, sentence):
+    with pytest.raises(TableError, match=sentence):
+        reconcile({"id": ids, "up": parents, "n": [1, 2, 3]}, {"id": "up"}, "n")
 
 
 def test_frames_come_back_as_what_they_were():
     import duckdb
     import pyarrow as pa
 
-    noisy = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]}
-    for frame in (noisy, pd.DataFrame(noisy), pa.table(noisy), duckdb.from_arrow(pa.table(noisy))):
+    for frame in (NOISY, pd.DataFrame(NOISY), pa.table(NOISY), duckdb.from_arrow(pa.table(NOISY))):
         table = reconcile(frame, ["nation", "state"], "n").table
         assert type(table) is type(frame)
-        columns = (
-            table
-            if isinstance(table, dict | pd.DataFrame)
-            else table.to_arrow_table()
-            if hasattr(table, "df")
-            else table
-        )
+        columns = table.df() if hasattr(table, "df") else table
         columns = columns.to_pandas() if isinstance(columns, pa.Table) else columns
         assert list(columns["reconciled"]) == [8, 8, 0]
 
 
 def test_polars_frames_come_back_as_polars():
     polars = pytest.importorskip("polars", reason="Polars is not installed")
-    frame = polars.DataFrame({"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]})
+    frame = polars.DataFrame(NOISY)
     table = reconcile(frame, ["nation", "state"], "n").table
     assert isinstance(table, polars.DataFrame)
     assert table["reconciled"].to_list() == [8, 8, 0]
     with pytest.raises(TableError, match=r"collect\(\) it first"):
         reconcile(frame.lazy(), ["nation", "state"], "n")
-
-
-def test_reconcile_is_imported_when_it_is_used():
-    assert pgsr.reconcile is reconcile
-    with pytest.raises(AttributeError, match="no attribute 'reconciles'"):
-        _ = pgsr.reconciles
 
 
 def test_relations_whose_types_duckdb_guesses_are_refused(tmp_path):
@@ -374,7 +292,7 @@ def test_a_level_without_a_cell_of_its_own_is_told():
     assert known.notes == []
 
 
-@pytest.mark.parametrize("name", ["a b", "it's", "n/a"])
+@pytest.mark.parametrize("name", ["it's", "n/a"])
 def test_names_in_sentences_are_quoted(name):
     frame = {"nation": ["US"] * 2, "state": [name, name], "n": [4, 5], "sure": [True, True]}
     written = repr("US/" + name.replace("/", "%2F"))

@@ -1,7 +1,6 @@
-"""Forecasts that add up: beside hierarchicalforecast's own reconciler, and within it."""
+"""Forecasts that add up, by the interface that hierarchicalforecast calls."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from instances import rng_of
 
@@ -45,30 +44,6 @@ def test_what_it_does_not_do_is_said():
         Nearest("mint_shrink")
     with pytest.raises(TableError, match="give a row for each of 7 series"):
         Nearest().fit(SUMS, np.ones((6, 1)))
-
-
-def test_within_hierarchicalforecast_beside_min_trace():
-    reason = "hierarchicalforecast is not installed"
-    core = pytest.importorskip("hierarchicalforecast.core", reason=reason)
-    methods = pytest.importorskip("hierarchicalforecast.methods", reason=reason)
-    names = ["all", "x", "y", "x/a", "x/b", "y/c", "y/d"]
-    rng = rng_of(6)
-    rows = [(name, time) for name in names for time in range(3)]
-    # Theirs puts 0 for negative forecasts first, so there are none here.
-    forecasts = pd.DataFrame(rows, columns=["unique_id", "ds"]).assign(model=np.maximum(0, rng.normal(1, 3, 21)))
-    sums = pd.DataFrame(SUMS.astype(float), columns=names[3:]).assign(unique_id=names)[["unique_id", *names[3:]]]
-    tags = {"all": np.array(names[:1]), "middle": np.array(names[1:3]), "bottom": np.array(names[3:])}
-    theirs = methods.MinTrace("wls_struct", nonnegative=True)
-    made = core.HierarchicalReconciliation([Nearest(integer=False), theirs]).reconcile(
-        Y_hat_df=forecasts, S_df=sums, tags=tags
-    )
-    ours, peer = (next(name for name in made.columns if part in name) for part in ("Nearest", "MinTrace"))
-    assert made[ours].to_numpy() == pytest.approx(made[peer].to_numpy(), abs=1e-3)
-    whole = core.HierarchicalReconciliation([Nearest()]).reconcile(Y_hat_df=forecasts, S_df=sums, tags=tags)
-    column = next(name for name in whole.columns if "Nearest" in name)
-    assert column == "model/Nearest_method-wls_struct_nonnegative-True_integer-True"
-    table = whole.pivot_table(index="unique_id", columns="ds", values=column).loc[names].to_numpy()
-    assert (SUMS @ table[3:] == table).all()
 
 
 def test_whole_forecasts_of_any_sign_are_refused_when_it_is_built():

@@ -50,12 +50,6 @@ def test_equals_all_multiples(base, restricted, noise):
     assert solved == 6 or noise
 
 
-def test_multiples_stay_where_it_is_asked():
-    frame = {"nation": ["US"] * 3, "state": [None, "A", "B"], "n": [17, 10, 7]}
-    done = reconcile(frame, ["nation", "state"], "n", base=5, zero_restricted=True)
-    assert done.table["reconciled"].tolist() == [15, 10, 5]
-
-
 def test_a_base_is_refused_in_words():
     frame = {"nation": ["US"] * 3, "state": [None, "A", "B"], "n": [17, 9, 8], "sure": [True, False, False]}
     for options, error, sentence in (

@@ -1,6 +1,7 @@
 """Weights far apart, and values of any scale: reconciled as exact fractions say, or refused in a sentence."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -134,9 +135,7 @@ def draw(rng, spread: float, scale: float, whole: bool):
     return (values.round() if whole else values).tolist(), weights.tolist()
 
 
-@pytest.mark.few(6)
-@pytest.mark.parametrize("spread", [0, 3, 6, 9, 14])
-@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e3, 1e9])
+@pytest.mark.parametrize(("spread", "scale"), [(0, 1e-10), (3, 1.0), (6, 1e9), (9, 1e-10), (14, 1.0)])
 def test_random_reals_equal_exact_fractions(spread, scale):
     rng = rng_of(spread, int(np.log10(scale)) + 20)
     for _ in range(6):
@@ -149,13 +148,13 @@ def test_random_reals_equal_exact_fractions(spread, scale):
             assert done.levels[0].sums_off_after == done.levels[1].sums_off_after == 0
 
 
-@pytest.mark.few(5)
-@pytest.mark.parametrize("spread", [0, 3, 6, 9, 14])
-@pytest.mark.parametrize(("scale", "whole"), [(1.0, True), (1.0, False), (1e3, True), (1e9, True), (1e6, False)])
+@pytest.mark.parametrize(
+    ("spread", "scale", "whole"), [(0, 1e9, True), (3, 1.0, True), (6, 1.0, False), (9, 1e3, True), (14, 1e6, False)]
+)
 def test_random_whole_numbers_equal_exact_fractions_or_are_refused(spread, scale, whole):
     rng = rng_of(spread, int(scale), whole)
     solved = 0
-    for _ in range(12):
+    for _ in range(8):
         values, weights = draw(rng, spread, scale, whole)
         try:
             done = deep(values, weights)
@@ -165,7 +164,7 @@ def test_random_whole_numbers_equal_exact_fractions_or_are_refused(spread, scale
         least = least_of_integers(values, weights, DEEP)
         assert float(distance(leaves_of(done, 3), values, weights, DEEP) / least) == pytest.approx(1, abs=1e-5)
         solved += 1
-    assert solved >= (12 if spread <= 3 else 8 if spread <= 6 else 3)
+    assert solved >= (8 if spread <= 3 else 5 if spread <= 6 else 2)
 
 
 @pytest.mark.parametrize("ratio", [1e6, 1e9, 1e12, 1e16, 1e20])
@@ -227,7 +226,7 @@ def test_mean_consistency_takes_real_weights(ratio):
     tree = Hierarchy.from_paths([("US", "A"), ("US", "B")])
     weights = np.array([ratio, 1.7, 1.0])
     problem = Problem.of([[1000], [100], [100]], tree, weights=weights, label="m", integer=False)
-    result = MeanConsistency().solve(_any_sign(problem))
+    result = MeanConsistency().solve(replace(problem, nonnegative=False))
     exact = nearest_reals([1000, 100, 100], weights.tolist(), LEAVES)
     assert result.status.name == "OPTIMAL"
     assert result.estimate.values[1:, 0].tolist() == pytest.approx([float(x) for x in exact], rel=1e-12)
@@ -235,18 +234,10 @@ def test_mean_consistency_takes_real_weights(ratio):
         Problem.of([[1000], [100], [100]], tree, weights=weights)
 
 
-def _any_sign(problem: Problem) -> Problem:
-    from dataclasses import replace
-
-    return replace(problem, nonnegative=False)
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("solver", ["CLARABEL", "OSQP"])
-@pytest.mark.parametrize("scale", [1e-10, 1.0, 1e9])
+@pytest.mark.parametrize(("solver", "scale"), [("CLARABEL", 1e-10), ("CLARABEL", 1e9), ("OSQP", 1e9)])
 def test_chains_by_a_solver_are_not_refused_for_their_scale(solver, scale):
     """A <= B <= C ...: isotonic regression, whose blocks are means."""
-    for seed in range(10):
+    for seed in range(5):
         rng = rng_of(seed)
         y = (rng.uniform(0, 10, 5) + np.arange(5)) * scale
         names = list("ABCDE")
@@ -254,22 +245,6 @@ def test_chains_by_a_solver_are_not_refused_for_their_scale(solver, scale):
         done = reconcile({"s": names, "n": y}, "s", "n", where=order, method=Cvxpy(solver), integer=False)
         right = [max(min(np.mean(y[j : k + 1]) for k in range(i, 5)) for j in range(i + 1)) for i in range(5)]
         assert done.table["reconciled"].tolist() == pytest.approx(right, abs=1e-4 * scale)
-
-
-@pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("size", [1, 10**9])
-def test_a_plain_problem_in_order_is_not_refused_for_its_scale(size, norm):
-    """Inequalities alone: there is no right-hand side of an equality to be relative to."""
-    tree = Hierarchy.from_paths([("A",)])
-    rng = rng_of(size)
-    for _ in range(5):
-        y = rng.integers(0, 10, (1, 6)) * size
-        problem = Problem.of(y, tree, View.CUMULATIVE, label="chain", norm=norm, integer=False)
-        result = Cvxpy("CLARABEL").solve(problem)
-        assert result.status.name == "OPTIMAL", result.reason
-        right = [max(min(np.mean(y[0, j : k + 1]) for k in range(i, 6)) for j in range(i + 1)) for i in range(6)]
-        if norm == 2:
-            assert result.estimate.values[0].tolist() == pytest.approx(right, abs=1e-3 * size)
 
 
 @pytest.mark.parametrize("off", [1e-3, 1.0])
@@ -281,9 +256,3 @@ def test_a_wrong_answer_is_still_refused(off):
     z = np.array([30.0, 30.0, 40.0]) - program.origin
     assert primal_residual(program, z) <= RESIDUAL
     assert primal_residual(program, z + np.array([off, 0.0, 0.0])) > RESIDUAL
-
-
-def test_a_pair_in_order_by_a_solver():
-    frame = {"s": ["A", "B"], "n": [3.5, 0.0]}
-    done = reconcile(frame, "s", "n", where=[cells(("A",)) <= cells(("B",))], method=Cvxpy("CLARABEL"), integer=False)
-    assert done.table["reconciled"].tolist() == pytest.approx([1.75, 1.75], abs=1e-6)

@@ -70,7 +70,6 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("neighbours", Neighbours)
-@pytest.mark.few(1)
 def test_neighbours_are_told_apart_no_better_than_charged(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,43 +6,33 @@ from typing import Any
 
 import numpy as np
 import pytest
+import synthesis_fits as fits
 from instances import rng_of
+from test_synthesis_mixture import full_workload, random_mixture
 
 from pgsr.errors import MissingPackageError
-from pgsr.synthesis import Attribute, Domain, HPDFixed, HPDGen, Level, Population, Workload
+from pgsr.privacy import Seeded
+from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, HPDFixed, HPDGen, fit
 from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
 from pgsr.synthesis.queries.hpd import _active
 from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork
 from pgsr.synthesis.queries.mixture import Mixture, all_answers
-from pgsr.synthesis.queries.torch_runs import Device
+from pgsr.synthesis.queries.torch_runs import Adam, Device
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 
-pytestmark = pytest.mark.slow
+
+@pytest.fixture(scope="module")
+def torch() -> Any:
+    """Imported for the tests that need it alone: it takes seconds."""
+    return pytest.importorskip("torch", reason="HPD is fitted with torch")
+
 
 PLAIN = Domain.plain([Attribute("area", range(2)), Attribute("g", range(3))], [Attribute("sex", range(2))], max_size=4)
 HOUSEHOLD = Domain.household([Attribute("area", range(2))], [Attribute("sex", range(2)), Attribute("age", range(3))], 2)
 SMALL = HPDFixed(components=40, steps=60, device=Device.CPU)
 SMALL_GEN = HPDGen(components=40, embedding=8, hidden=(16, 16), steps=60, learning_rate=1e-2, device=Device.CPU)
-
-
-def all_levels(domain: Domain, k: int) -> Workload:
-    return Workload.k_way(domain, k, list(Level) if len(domain.roles) > 1 else [Level.GROUP, Level.INDIVIDUAL])
-
-
-def population(domain: Domain, n_groups: int = 500, seed: int = 0) -> Population:
-    """Two kinds of groups: neither attributes nor sizes are independent."""
-    rng = rng_of(seed)
-    return Mixture(
-        domain,
-        tuple(rng.dirichlet(np.full(len(a), 0.3), 2) for a in domain.group),
-        tuple(rng.dirichlet(np.full(len(a), 0.3), (2, domain.max_size)) for a in domain.individual),
-        tuple(
-            np.concatenate([np.zeros((2, r.least)), rng.dirichlet(np.full(r.most - r.least + 1, 0.5), 2)], axis=1)
-            for r in domain.roles
-        ),
-    ).sample(n_groups, seed)
 
 
 def exact(truth: np.ndarray, queries: list[int]) -> list[MeasuredQuery]:
@@ -51,8 +41,8 @@ def exact(truth: np.ndarray, queries: list[int]) -> list[MeasuredQuery]:
 
 def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tuple[list[float], Any]:
     """Mean errors over the workload, round by round, when the worst query is measured exactly."""
-    workload = all_levels(domain, 2)
-    truth = answers(population(domain), workload)
+    workload = full_workload(domain, 2)
+    truth = answers(random_mixture(domain, 2, 0).sample(500, 0), workload)
     estimator = family.start(workload, 500, 1_000, seed)
     queries: list[int] = []
     means = [float(np.abs(estimator.answers() - truth).mean())]
@@ -65,30 +55,26 @@ def worst_first(family: Any, domain: Domain, rounds: int, seed: int = 0) -> tupl
     return means, estimator
 
 
-@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
-@pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
-@pytest.mark.few(1)
+@pytest.mark.slow
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(("family", "domain"), [(SMALL, PLAIN), (SMALL_GEN, HOUSEHOLD)], ids=["fixed", "gen"])
 def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> None:
-    pytest.importorskip("torch", reason="HPD is fitted with torch")
     means, estimator = worst_first(family, domain, 25)
     assert means[-1] < means[0] / 3
-    found = estimator.distribution().answers(all_levels(domain, 2))
+    found = estimator.distribution().answers(full_workload(domain, 2))
     np.testing.assert_allclose(found, estimator.answers(), rtol=0, atol=2e-6)
     sample = estimator.distribution().sample(2_000, 0)  # Population checks the roles
     assert sample.n_groups == 2_000
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD], ids=["plain", "household"])
-@pytest.mark.parametrize("kind", ["fixed", "gen"])
-def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "domain"), [("fixed", HOUSEHOLD), ("gen", PLAIN)], ids=["fixed", "gen"])
+def test_gradients_match_finite_differences(torch: Any, domain: Domain, kind: str) -> None:
     """The derivatives are of 64 bits, along random directions, for every query of a kind at once and one by one."""
-    torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
     model: Any = FixedLogits(domain, 6, 1, "cpu") if kind == "fixed" else LogitNetwork(domain, 6, 3, (5, 4), 1, "cpu")
     if kind == "gen":
         model._z = model._z.double()
     parameters = [p.detach().double().requires_grad_() for p in model.parameters]
-    workload = all_levels(domain, 3)
+    workload = full_workload(domain, 3)
     rng = rng_of(2)
     queries = rng.choice(workload.n_queries, 60, replace=False).tolist()
     weights = torch.as_tensor(rng.normal(size=60))
@@ -110,9 +96,9 @@ def test_gradients_match_finite_differences(domain: Domain, kind: str) -> None:
         assert abs(float(slope)) > 1e-8
 
 
+@pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("kind", ["fixed", "gen"])
 def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
-    pytest.importorskip("torch", reason="HPD is fitted with torch")
     for domain in (PLAIN, HOUSEHOLD):
         model: Any = (
             FixedLogits(domain, 30, 3, "cpu") if kind == "fixed" else LogitNetwork(domain, 30, 4, (8,), 3, "cpu")
@@ -123,17 +109,16 @@ def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
             np.testing.assert_allclose(table.sum(-1), 1, rtol=0, atol=1e-12)
             assert (table >= 0).all()
         for k in (1, 2, 3):
-            workload = all_levels(domain, k)
+            workload = full_workload(domain, k)
             found = all_answers(tables, workload, pairs=False)
             np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=2e-6)
 
 
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
-def test_the_same_seed_gives_the_same_bits(family: Any) -> None:
+def test_the_same_seed_gives_the_same_bits(torch: Any, family: Any) -> None:
     """Whatever the caller's generator and threads are, and whether or not answers are asked for in between."""
-    torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
-    workload = all_levels(PLAIN, 2)
-    truth = answers(population(PLAIN), workload)
+    workload = full_workload(PLAIN, 2)
+    truth = answers(random_mixture(PLAIN, 2, 0).sample(500, 0), workload)
 
     def run(seed: int, ask: bool) -> np.ndarray:
         estimator = family.start(workload, 500, 1_000, seed)
@@ -153,10 +138,10 @@ def test_the_same_seed_gives_the_same_bits(family: Any) -> None:
     assert (run(5, ask=False) != first).any()
 
 
+@pytest.mark.usefixtures("torch")
 def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
     """The threshold gamma_1 is half the largest error; gamma_2, half the mean of both rounds', is above all errors."""
-    pytest.importorskip("torch", reason="HPD is fitted with torch")
-    workload = all_levels(PLAIN, 2)
+    workload = full_workload(PLAIN, 2)
     estimator = SMALL.start(workload, 500, 1_000, 0)
     before = estimator.answers()
     measured = [MeasuredQuery(3, float(before[3]) + 0.3), MeasuredQuery(20, float(before[20]) + 0.1)]
@@ -183,29 +168,14 @@ def test_active_measurements_are_the_worst_above_the_threshold() -> None:
     assert not _active(errors * 0, 0.0, 3).any()
 
 
-def test_settings_out_of_range_are_refused() -> None:
-    for wrong in ("components", "steps", "batch"):
-        with pytest.raises(SynthesisError, match=wrong):
-            HPDFixed(**{wrong: 0})
-    for name, value in (("learning_rate", 0.0), ("threshold", 1.0)):
-        with pytest.raises(SynthesisError, match=name):
-            HPDGen(**{name: value})
-    for wrong in ((8, 0), 5):
-        with pytest.raises(SynthesisError, match="hidden"):
-            HPDGen(hidden=wrong)  # pyright: ignore[reportArgumentType]
-    for name, value in (("components", 2.5), ("steps", "3"), ("learning_rate", "x")):
-        with pytest.raises(SynthesisError, match=name):
-            HPDFixed(**{name: value})
-
-
-def test_a_missing_gpu_is_a_sentence() -> None:
-    torch = pytest.importorskip("torch", reason="HPD is fitted with torch")
+def test_a_missing_gpu_is_a_sentence(torch: Any) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
     with pytest.raises(SynthesisError, match="finds no GPU"):
-        HPDFixed(device=Device.CUDA).start(all_levels(PLAIN, 1), 10, 20, 0)
+        HPDFixed(device=Device.CUDA).start(full_workload(PLAIN, 1), 10, 20, 0)
 
 
+@pytest.mark.slow
 def test_the_package_does_not_import_torch() -> None:
     code = "import sys, pgsr.synthesis as s; s.HPDFixed(), s.HPDGen(); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -215,4 +185,38 @@ def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "torch", None)
     for family in (SMALL, SMALL_GEN):
         with pytest.raises(MissingPackageError, match=r'pip install "\.\[synthesis\]"'):
-            family.start(all_levels(PLAIN, 1), 10, 20, 0)
+            family.start(full_workload(PLAIN, 1), 10, 20, 0)
+
+
+def test_steps_are_those_of_the_formulas(torch: Any) -> None:
+    """Moments are divided by one minus the power of their weight; a tensor without gradient stays."""
+    rng = rng_of(3)
+    start, target = rng.normal(size=(2, 4, 3))
+    moved, still = torch.tensor(start).requires_grad_(), torch.ones(2).requires_grad_()
+    adam = Adam([moved, still], 0.1)
+    at, first, second = start, 0.0, 0.0
+    for t in range(1, 20):
+        adam.clear()
+        ((moved - torch.tensor(target)) ** 4).sum().backward()
+        adam.step()
+        slope = 4 * (at - target) ** 3
+        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
+        at = at - 0.1 * first / (1 - 0.9**t) / (np.sqrt(second / (1 - 0.999**t)) + 1e-8)
+        np.testing.assert_allclose(moved.detach().numpy(), at, rtol=1e-9)
+    assert still.tolist() == [1, 1]
+    assert np.abs(at - start).max() > 0.1
+
+
+def test_no_fit_imports_the_compiler_of_torch(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes some seconds in every process."""
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)  # an import of it raises
+    budget = AdaptiveBudget(1, "1e-6", rounds=1)
+    fit(
+        fits.population(),
+        fits.WORKLOAD,
+        HPDFixed(components=2, steps=2, device=Device.CPU),
+        budget,
+        source=Seeded("hpd"),
+    )
+    with pytest.raises(ImportError, match="_dynamo"):
+        torch.optim.Adam([torch.ones(2).requires_grad_()])

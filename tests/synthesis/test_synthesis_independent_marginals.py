@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from instances import rng_of, scale
+from listed_groups import Group, collapsed, groups_of, population_of, random_population
 
 from pgsr.errors import ArgumentError, BudgetError
 from pgsr.privacy.laws import DiscreteGaussian
@@ -37,52 +38,7 @@ PLENTY = AdaptiveBudget(10**6, "1e-6", rounds=10)
 """So much epsilon that noise is nearly absent."""
 
 
-def random_population(rng: np.random.Generator, domain: Domain, n_groups: int) -> Population:
-    numbers = np.stack([rng.integers(role.least, role.most + 1, n_groups) for role in domain.roles], axis=1)
-    group_of = np.repeat(np.arange(n_groups), numbers.sum(axis=1))
-    return Population(
-        domain,
-        np.stack([rng.integers(0, len(a), n_groups) for a in domain.group], axis=1)
-        if domain.group
-        else np.zeros((n_groups, 0), int),
-        np.stack([rng.integers(0, len(a), len(group_of)) for a in domain.individual], axis=1),
-        group_of,
-        np.repeat(np.tile(np.arange(len(domain.roles)), n_groups), numbers.ravel()),
-    )
-
-
-Naive = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
-"""A group: codes, and per role the one attribute of its members, sorted."""
-
-
-def keys(population: Population) -> list[Naive]:
-    first, n_roles = population.first, len(population.domain.roles)
-    return [
-        (
-            tuple(map(int, codes)),
-            tuple(
-                tuple(
-                    sorted(
-                        int(population.persons[i, 0])
-                        for i in range(first[g], first[g + 1])
-                        if population.role_of[i] == role
-                    )
-                )
-                for role in range(n_roles)
-            ),
-        )
-        for g, codes in enumerate(population.groups)
-    ]
-
-
-def population_of(domain: Domain, groups: tuple[Naive, ...]) -> Population:
-    rows = [(g, r, p) for g, (_, roles) in enumerate(groups) for r, members in enumerate(roles) for p in members]
-    table = np.array(rows, int).reshape(-1, 3)
-    codes = np.array([codes for codes, _ in groups], int).reshape(len(groups), len(domain.group))
-    return Population(domain, codes, table[:, 2:], table[:, 0], table[:, 1])
-
-
-def with_one_less(groups: tuple[Naive, ...]) -> Iterator[tuple[Naive, ...]]:
+def with_one_less(groups: tuple[Group, ...]) -> Iterator[tuple[Group, ...]]:
     for g, (codes, roles) in enumerate(groups):
         for r, members in enumerate(roles):
             for i in range(len(members)):
@@ -90,14 +46,14 @@ def with_one_less(groups: tuple[Naive, ...]) -> Iterator[tuple[Naive, ...]]:
                 yield (*groups[:g], (codes, left), *groups[g + 1 :])
 
 
-def with_one_more(groups: tuple[Naive, ...], n_values: int) -> Iterator[tuple[int, tuple[Naive, ...]]]:
+def with_one_more(groups: tuple[Group, ...], n_values: int) -> Iterator[tuple[int, tuple[Group, ...]]]:
     for g, (codes, roles) in enumerate(groups):
         for r, value in product(range(len(roles)), range(n_values)):
-            more = (*roles[:r], (*roles[r], value), *roles[r + 1 :])
+            more = (*roles[:r], (*roles[r], (value,)), *roles[r + 1 :])
             yield g, (*groups[:g], (codes, more), *groups[g + 1 :])
 
 
-def valid(domain: Domain, groups: tuple[Naive, ...]) -> bool:
+def valid(domain: Domain, groups: tuple[Group, ...]) -> bool:
     return all(
         role.least <= len(members) <= role.most
         for _, roles in groups
@@ -105,7 +61,7 @@ def valid(domain: Domain, groups: tuple[Naive, ...]) -> bool:
     )
 
 
-def neighbours_of(domain: Domain, groups: tuple[Naive, ...], relation: Neighbours) -> Iterator[tuple[Naive, ...]]:
+def neighbours_of(domain: Domain, groups: tuple[Group, ...], relation: Neighbours) -> Iterator[tuple[Group, ...]]:
     n_values = len(domain.individual[0])
     for less in with_one_less(groups):
         changed = next(g for g in range(len(groups)) if less[g] != groups[g])
@@ -119,11 +75,10 @@ def neighbours_of(domain: Domain, groups: tuple[Naive, ...], relation: Neighbour
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("domain", [NO_GROUP, HOUSEHOLD, TWO_ROLES], ids=range(3))
-@pytest.mark.few(1)
 def test_squared_sensitivities_by_enumeration(domain: Domain, relation: Neighbours) -> None:
     """Two groups, all their compositions, all neighbours: no histogram changes by more; the worst of each kind does."""
     small = Domain((), (SEX,), domain.roles)
-    types = keys(Universe.of(small).types)
+    types = [collapsed(group) for group in groups_of(Universe.of(small).types)]
     worst: Counter[str] = Counter()
     for groups in product(types, repeat=2):
         population = population_of(small, groups)
@@ -148,7 +103,8 @@ def test_squared_sensitivities_by_enumeration(domain: Domain, relation: Neighbou
 
 
 def test_histograms_count() -> None:
-    groups = (((0,), ((0,), (), (1, 1))), ((1,), ((1,), (1,), ())), ((1,), ((0,), (), (0,))))
+    f, m = (0,), (1,)
+    groups = (((0,), ((f,), (), (m, m))), ((1,), ((m,), (m,), ())), ((1,), ((f,), (), (f,))))
     population = population_of(HOUSEHOLD, groups)
     found = [*of_groups(population), *of_persons(population, Neighbours.REPLACE)]
     found += of_sizes(population, Neighbours.REPLACE)
@@ -201,9 +157,6 @@ def test_nearest_shares_are_nearest() -> None:
     assert nearest_shares(np.array([-3.0, 1.0])).tolist() == [0.5, 0.5]
 
 
-# --- independent marginals --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("relation", Neighbours)
 def test_independent_marginals_with_plenty_of_budget(relation: Neighbours) -> None:
     """1-way answers are those of the population; everything is the product of them."""
@@ -239,14 +192,11 @@ def test_privacy_is_what_the_ledger_was_charged() -> None:
 
 
 def test_refusals() -> None:
-    population, method = couples(), IndependentMarginals()
     for wrong in ({"source": None}, {"source": Secure}, {"ledger": 1.0}, {"budget": 1.0}, {"population": None}):
-        given = {"population": population, "budget": PLENTY, "source": Seeded("p"), **wrong}
+        given = {"population": couples(), "budget": PLENTY, "source": Seeded("p"), **wrong}
         with pytest.raises(ArgumentError, match=next(iter(wrong))):
-            method.fit(**given)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(SynthesisError, match=r"Neighbours\.REPLACE"):
-        method.fit(population, PLENTY, source=Seeded("p"), neighbours="near")  # pyright: ignore[reportArgumentType]
+            IndependentMarginals().fit(**given)  # pyright: ignore[reportArgumentType]
     ledger, budget = RhoLedger("1/100"), AdaptiveBudget(1, "1e-6", rounds=4)
     with pytest.raises(BudgetError, match="would spend"):
-        method.fit(population, budget, source=Seeded("p"), ledger=ledger)
+        IndependentMarginals().fit(couples(), budget, source=Seeded("p"), ledger=ledger)
     assert ledger.spent == []

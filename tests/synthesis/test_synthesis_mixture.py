@@ -8,7 +8,7 @@ import pytest
 from instances import rng_of, scale
 
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
-from pgsr.synthesis.data.domain import Role, SynthesisError
+from pgsr.synthesis.data.domain import Role
 from pgsr.synthesis.queries import mixture as by_marginals
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
@@ -77,7 +77,6 @@ def joined(parts: list[Population]) -> Population:
     )
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
 def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain) -> None:
     mixture = random_mixture(domain, 2, 3)
@@ -94,7 +93,7 @@ def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain
 
 
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@pytest.mark.parametrize("k", [1, 4])
 def test_a_batch_has_the_answers_of_all(domain: Domain, k: int) -> None:
     mixture, workload = random_mixture(domain, 3, 4), full_workload(domain, k)
     found = np.full(workload.n_queries, np.nan)
@@ -130,10 +129,9 @@ def test_order_of_attributes_and_chunks_change_nothing(monkeypatch: pytest.Monke
         np.testing.assert_allclose(household.answers(workload), expected, rtol=0, atol=1e-15)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
-def test_samples_have_these_answers(domain: Domain) -> None:
+def test_samples_have_these_answers() -> None:
     """Within 4 standard errors, Bonferroni apart: groups are independent, so errors are those of ratios of means."""
+    domain = HOUSEHOLD
     mixture, workload = random_mixture(domain, 4, 9), full_workload(domain, 2)
     n = scale(20_000, 400_000)
     sample, expected = mixture.sample(n, 10), mixture.answers(workload)
@@ -143,21 +141,6 @@ def test_samples_have_these_answers(domain: Domain) -> None:
     error = 4 * np.sqrt(per_group * expected * (1 - expected) / n) + 1e-9
     assert (np.abs(found - expected) <= error).all()
     assert np.abs(found - expected).max() > 0
-
-
-def test_one_component_per_group() -> None:
-    """A component drawn anew for every attribute would mix urban families of two and rural ones of one."""
-    domain = Domain.plain([AREA], [SEX], max_size=2)
-    mixture = Mixture(
-        domain,
-        (np.array([[1, 0], [0, 1]]),),
-        (np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]]),),
-        (np.array([[0, 0, 1], [0, 1, 0]]),),
-    )
-    sample = mixture.sample(1_000, 0)
-    assert (sample.sizes == 2 - sample.groups[:, 0]).all()
-    assert (sample.persons[:, 0] == sample.groups[sample.group_of, 0]).all()
-    assert 400 < sample.groups.sum() < 600
 
 
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])
@@ -179,23 +162,3 @@ def test_enough_components_represent_any_population(domain: Domain) -> None:
     for k in (1, 2, 3):
         workload = full_workload(domain, k)
         np.testing.assert_allclose(mixture.answers(workload), answers(population, workload), rtol=0, atol=1e-13)
-
-
-def test_refusals() -> None:
-    good = random_mixture(Domain.plain([AREA], [SEX], max_size=2), 1, 0)
-    domain = good.domain
-    with pytest.raises(SynthesisError, match="table of area has shape"):
-        Mixture(domain, (np.ones((1, 3)) / 3,), good.slots, good.sizes)
-    with pytest.raises(SynthesisError, match="no probabilities"):
-        Mixture(domain, (np.array([[0.5, 0.6]]),), good.slots, good.sizes)
-    with pytest.raises(SynthesisError, match="no probabilities"):
-        Mixture(domain, (np.array([[np.nan, 1]]),), good.slots, good.sizes)
-    with pytest.raises(SynthesisError, match="at least 1 members"):
-        Mixture(domain, good.group, good.slots, (np.array([[0.5, 0.5, 0]]),))
-    with pytest.raises(SynthesisError, match="group holds 0 tables"):
-        Mixture(domain, (), good.slots, good.sizes)
-    with pytest.raises(SynthesisError, match="different domains"):
-        good.answers(Workload.k_way(PLAIN, 1))
-    for n_groups, seed in ((0, 0), (2.5, 0), ("2", 0), (2, -1), (True, 0)):
-        with pytest.raises(SynthesisError, match=r"whole number from \d up"):
-            good.sample(n_groups, seed)  # pyright: ignore[reportArgumentType]

@@ -59,7 +59,7 @@ def test_a_fit_spends_its_budget_exactly() -> None:
 
 
 def test_replay_makes_the_same_distribution_from_the_transcript() -> None:
-    for seed in range(scale(5, 100)):
+    for seed in range(scale(3, 100)):
         result = fitted(population(seed), seed=seed, source=Seeded("replayed", seed))
         again = replay(result.transcript, Memory(), seed)
         assert again.answers(WORKLOAD).tobytes() == result.distribution.answers(WORKLOAD).tobytes()

@@ -9,19 +9,8 @@ import pyarrow as pa
 
 from pgsr import Hierarchy
 from pgsr.errors import TableError
-from pgsr.tables import (
-    Entities,
-    Groups,
-    Limits,
-    count_groups,
-)
-from pgsr.tables.csv_files import (
-    ENCODING,
-    FAULTS,
-    MARKED,
-    OPEN,
-    UNREADABLE,
-)
+from pgsr.tables import Entities, Groups, Limits, count_groups
+from pgsr.tables.csv_files import ENCODING, FAULTS, MARKED, OPEN, UNREADABLE
 
 TREE = Hierarchy.from_parents(["US"], [-1])
 ONE = Limits(gibibytes=1, threads=1)

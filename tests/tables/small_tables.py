@@ -5,13 +5,7 @@ from typing import Any
 import pandas as pd
 
 from pgsr import CountOfCounts
-from pgsr.tables import (
-    Entities,
-    Groups,
-    Limits,
-    Parents,
-    count_groups,
-)
+from pgsr.tables import Entities, Groups, Limits, Parents, count_groups
 
 REGIONS = pd.DataFrame({"region": ["US", "GA", "MI"], "parent": [None, "US", "US"]})
 HOMES = pd.DataFrame({"group": ["g1", "g2", "g3"], "region": ["GA", "MI", "MI"]})

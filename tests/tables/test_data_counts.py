@@ -1,7 +1,6 @@
 """Tables of counts: what is refused and with which words, and that dense and sparse tables agree."""
 
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,9 @@ from pgsr.privacy import Ledger, Seeded
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 
+both = pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+"""Dense and sparse tables; `test_dense_and_sparse_agree` has every format of SciPy."""
+
 
 def table(cell: Any, dtype: Any = None) -> np.ndarray:
     """Leaf rows in which one cell, MI's groups of size 2, is the one to be looked at."""
@@ -30,13 +32,10 @@ def table(cell: Any, dtype: Any = None) -> np.ndarray:
 
 BAD_CELLS = [
     (-1, None, "size 2 is -1: negative; counts start at 0"),
-    (-1, np.int8, "size 2 is -1: negative; counts start at 0"),
     (-1.0, None, "size 2 is -1.0: negative; counts start at 0"),
     (np.nan, None, "size 2 is nan: not a finite number; fill missing counts"),
     (np.inf, None, "size 2 is inf: not a finite number"),
-    (-np.inf, None, "size 2 is -inf: not a finite number"),
     (0.5, None, "size 2 is 0.5: not a whole number; counts are integers"),
-    (1e-300, None, "size 2 is 1e-300: not a whole number"),
     (2.0**53 + 2, None, "size 2 is 9007199254740994.0: too large for a float to hold exactly; give integers"),
     (2**62 + 1, None, r"size 2 is 4611686018427387905: larger than 2\^62"),
     (2**64 - 1, np.uint64, r"size 2 is 18446744073709551615: larger than 2\^62"),
@@ -44,48 +43,38 @@ BAD_CELLS = [
 
 
 @pytest.mark.parametrize(("cell", "dtype", "message"), BAD_CELLS)
-@pytest.mark.parametrize(
-    "make", [np.asarray, sparse.csr_array, sparse.csc_array, sparse.coo_matrix], ids=lambda f: f.__name__
-)
+@both
 def test_bad_counts_are_refused_by_name(make: Any, cell: Any, dtype: Any, message: str) -> None:
     with pytest.raises(CountError, match=f"count of region US / MI, {message}"):
         CountOfCounts(TREE, make(table(cell, dtype)))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
-def test_the_named_region_counts_from_the_table_given(make: Any) -> None:
-    """The same cell in a table of all regions and in one of leaves only."""
-    whole = np.array([[0, 3], [0, 2], [0, -1]])
-    for counts in (whole, whole[1:]):
-        with pytest.raises(CountError, match="region US / MI, size 1 is -1"):
-            CountOfCounts(TREE, make(counts))
+@both
+@pytest.mark.parametrize("first", [0, 1], ids=["all regions", "leaves"])
+def test_the_named_region_counts_from_the_table_given(make: Any, first: int) -> None:
+    with pytest.raises(CountError, match="region US / MI, size 1 is -1"):
+        CountOfCounts(TREE, make(np.array([[0, 3], [0, 2], [0, -1]])[first:]))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+@both
 def test_kinds_of_numbers_that_are_no_counts(make: Any) -> None:
-    with pytest.raises(CountError, match="booleans; give the number of groups of each size"):
-        CountOfCounts(TREE, make(np.ones((2, 3), bool)))
-    with pytest.raises(CountError, match="complex128, not integers; convert the column to int64"):
-        CountOfCounts(TREE, make(np.ones((2, 3), complex)))
+    for kind, message in ((bool, "booleans; give the number of groups of each size"), (complex, "complex128, not")):
+        with pytest.raises(CountError, match=message):
+            CountOfCounts(TREE, make(np.ones((2, 3), kind)))
 
 
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
         (np.ones((2, 3), object), "dtype object, not integers; convert the column to int64"),
-        ([["1", "2"], ["0", "1"]], "not integers; convert the column to int64"),
         ([[1, None], [0, 1]], "dtype object, not integers"),
-        (np.ones((2, 3), "datetime64[s]"), "not integers; convert the column"),
         ([[1, 2**70], [0, 1]], r"whole numbers beyond 64 bits; no count may be larger than 2\^62"),
-        (None, "not integers"),
         ("abc", "not integers"),
         ([[1, 2], [3]], "rows of counts differ in length; give every region the sizes 0..K"),
         ([1, 2], "1 dimensions; give a table of regions x sizes"),
         (np.ones((2, 2, 2), int), "3 dimensions; give a table of regions x sizes"),
         (np.ones((2, 1), int), "1 size columns; sizes run 0..K with K at least 1, size 0 included"),
-        (np.ones((2, 0), int), "0 size columns; sizes run 0..K"),
         (np.ones((4, 2), int), r"4 rows; give one per region \(3\) or one per leaf \(2\)"),
-        (np.ones((0, 2), int), "0 rows; give one per region"),
         (sparse.csr_array(np.ones((4, 2), int)), r"4 rows; give one per region \(3\) or one per leaf \(2\)"),
         (sparse.csr_array(np.ones((2, 1), int)), "1 size columns; sizes run 0..K"),
         (sparse.coo_array(np.ones(2, int)), "1 dimensions; give a table"),
@@ -96,7 +85,7 @@ def test_bad_tables_are_refused(counts: Any, message: str) -> None:
         CountOfCounts(TREE, counts)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+@both
 def test_regions_that_do_not_add_up(make: Any) -> None:
     with pytest.raises(
         CountError, match="region US, size 2 is 5, but its children add up to 2; give leaf rows only, or"
@@ -107,12 +96,11 @@ def test_regions_that_do_not_add_up(make: Any) -> None:
         CountOfCounts(deep, make(np.array([[1, 1], [1, 1], [0, 0], [1, 1], [1, 0]])))
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=lambda f: f.__name__)
+@both
 def test_totals_beyond_2_to_the_62_are_refused_not_wrapped(make: Any) -> None:
-    with pytest.raises(CountError, match=r"all leaves add up to more than 2\^62"):
-        CountOfCounts(TREE, make(np.array([[2**62, 2**62], [2**62, 2**62]])))  # wraps to 0 in 64 bits
-    with pytest.raises(CountError, match=r"all leaves add up to more than 2\^62"):
-        CountOfCounts(TREE, make(np.array([[2**61, 0], [2**61, 2**61]])))
+    for leaves in ([[2**62, 2**62], [2**62, 2**62]], [[2**61, 0], [2**61, 2**61]]):  # the first wraps to 0 in 64 bits
+        with pytest.raises(CountError, match=r"all leaves add up to more than 2\^62"):
+            CountOfCounts(TREE, make(np.array(leaves)))
     large = CountOfCounts(TREE, make(np.array([[2**60, 1], [0, 2**60]])))
     assert large.totals.tolist() == [2**61 + 1, 2**60 + 1, 2**60]
 
@@ -126,16 +114,19 @@ def test_sums_that_wrap_do_not_pass_for_equal() -> None:
         CountOfCounts(tree, counts)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.float32, np.float64])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.float16])
 def test_small_types_are_summed_in_64_bits(dtype: Any) -> None:
     """100 + 100 groups of one size do not fit int8."""
     truth = CountOfCounts(TREE, np.full((2, 2), 100, dtype))
     assert truth.counts.dtype == np.int64
     assert truth.counts.tolist() == [[200, 200], [100, 100], [100, 100]]
-    assert CountOfCounts(TREE, sparse.csr_array(np.full((2, 2), 100, dtype))).counts.tolist() == truth.counts.tolist()
+    if dtype is not np.float16:  # SciPy has no such tables
+        thin = CountOfCounts(TREE, sparse.csr_array(np.full((2, 2), 100, dtype)))
+        assert thin.counts.tolist() == truth.counts.tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
 def test_repeated_entries_of_a_sparse_table_are_summed_in_64_bits(dtype: Any) -> None:
     """One entry of 1 per group is the usual way to count them; 300 groups in a cell must stay 300."""
     rows, sizes = np.zeros(300, int), np.ones(300, int)
@@ -143,14 +134,6 @@ def test_repeated_entries_of_a_sparse_table_are_summed_in_64_bits(dtype: Any) ->
     assert CountOfCounts(TREE, counts).totals.tolist() == [300, 300, 0]
     as_rows = sparse.csr_array((np.ones(300, dtype), sizes, np.array([0, 300, 300])), shape=(2, 3))
     assert CountOfCounts(TREE, as_rows).totals.tolist() == [300, 300, 0]
-
-
-def test_half_precision_is_judged_without_warnings() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert CountOfCounts(TREE, np.full((2, 2), 3, np.float16)).totals.tolist() == [12, 6, 6]
-        with pytest.raises(CountError, match="not a finite number"):
-            CountOfCounts(TREE, np.full((2, 2), np.inf, np.float16))
 
 
 def test_masked_counts_are_not_taken_for_counts() -> None:
@@ -168,39 +151,9 @@ def test_empty_regions_and_size_0_are_kept() -> None:
     assert nothing.counts.shape == (3, 4)
 
 
-def test_single_region() -> None:
-    alone = Hierarchy.from_parents(["all"], [-1])
-    for counts in ([[1, 2]], sparse.csr_array([[1, 2]])):
-        truth = CountOfCounts(alone, counts)
-        assert truth.counts.tolist() == [[1, 2]]
-        assert truth.totals.tolist() == [3]
-
-
-def test_largest_size_is_the_callers() -> None:
-    """K is public and may lie above every size in the data; it never shrinks to the largest size seen."""
-    truth = CountOfCounts(TREE, [[1, 0, 0, 0], [1, 0, 0, 0]])
-    assert truth.max_size == 3
-    assert CountOfCounts(TREE, sparse.csr_array(([1], ([0], [0])), shape=(2, 1000))).max_size == 999
-
-
-def test_padded_tree() -> None:
-    tree = Hierarchy.from_paths([("a", "b"), ("a", "c", "d"), ("a", "c", "e")], pad_ragged=True)
-    expected = [[2, 3], [1, 0], [1, 3], [1, 0], [0, 1], [1, 2]]
-    for make in (np.asarray, sparse.csr_array):
-        assert CountOfCounts(tree, make(expected[3:])).counts.tolist() == expected
-        assert CountOfCounts(tree, make(expected)).counts.tolist() == expected
-
-
 def test_dense_and_sparse_agree() -> None:
     rng = rng_of(41)
-    formats = [
-        sparse.csr_array,
-        sparse.csc_array,
-        sparse.coo_array,
-        sparse.csr_matrix,
-        sparse.lil_array,
-        sparse.dok_array,
-    ]
+    formats = [getattr(sparse, f"{name}_array") for name in ("csr", "csc", "coo", "lil", "dok")] + [sparse.csr_matrix]
     for i in range(scale(60, 2_000)):
         tree = random_tree(rng)
         dense = random_truth(rng, tree, max_size=int(rng.integers(1, 9)))
@@ -215,8 +168,6 @@ def test_dense_and_sparse_agree() -> None:
             assert table.max_size == dense.max_size
             start = int(rng.integers(0, tree.n_regions))
             assert np.array_equal(table.rows(start, tree.n_regions), dense.rows(start, tree.n_regions))
-        for level in range(tree.n_levels - 1):
-            assert np.array_equal(tree.sum_children(dense.counts, level), dense.counts[tree.level(level)])
 
 
 def test_the_callers_table_is_copied() -> None:
@@ -298,11 +249,8 @@ def garbage_counts(rng: np.random.Generator, tree: Hierarchy) -> Any:
     if rng.random() < 0.2:
         counts[:] = 0
     if counts.size and rng.random() < 0.6:
-        faults = (
-            [-1, 2**62, 2**63 - 1, 2**62 - 1, 100, 0]
-            if dtype.kind in "iu"
-            else [np.nan, np.inf, 0.5, -1.0, 1e300, -0.0]
-        )
+        whole, real = [-1, 2**62, 2**63 - 1, 2**62 - 1, 100, 0], [np.nan, np.inf, 0.5, -1.0, 1e300, -0.0]
+        faults = whole if dtype.kind in "iu" else real
         if dtype.kind in "iuf":
             fault = faults[rng.integers(6)]
             if dtype.kind == "f" or np.iinfo(dtype).min <= fault <= np.iinfo(dtype).max:
@@ -315,11 +263,11 @@ def garbage_counts(rng: np.random.Generator, tree: Hierarchy) -> Any:
     return counts
 
 
-def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
+def test_garbage_is_refused_or_adds_up() -> None:
     """Whatever the table, only pgsr's own errors leave, and what is accepted is what was given and adds up."""
     rng = rng_of(42)
     trees = [random_tree(rng, max_regions=6, n_levels=n) for n in (1, 2, 2, 3)]
-    n_cases, n_accepted = scale(2_000, 100_000), 0
+    n_cases, n_accepted = scale(1_000, 100_000), 0
     messages = set()
     for i in range(n_cases):
         tree = trees[i % len(trees)]
@@ -342,8 +290,6 @@ def test_garbage_is_refused_or_adds_up(counted: Any) -> None:
         assert truth.totals.tolist() == [sum(row) for row in table.tolist()]
     assert 0.1 < n_accepted / n_cases < 0.9
     assert min(map(len, messages)) > 20
-    counted(n_cases, "tables")
-    counted(n_cases - n_accepted, "refused")
 
 
 # Sizes per level
@@ -363,10 +309,6 @@ def test_counts_fold_to_sizes_per_level_and_add_up():
     assert "sizes 0..7 / 0..4 / 0..2" in repr(truth)
     sparse_truth = CountOfCounts(LEVELS, sparse.csr_array(leaves)).folded((7, 4, 2))
     assert all((a == b).all() for a, b in zip(truth.tables, sparse_truth.tables, strict=True))
-    again = truth.folded((5, 1, 1))
-    assert [table.tolist() for table in again.tables] == [
-        table.tolist() for table in CountOfCounts(LEVELS, leaves).folded((5, 1, 1)).tables
-    ]
     wrong = [table.copy() for table in truth.tables]
     wrong[2][0, 2] += 5
     with pytest.raises(CountError, match=r"count of region US / GA, size 2 or more is .* but its children add up to"):
@@ -377,10 +319,9 @@ def test_tables_are_neither_copied_nor_widened_and_stay_as_they_are():
     tables = np.array([[0, 3, 1]], np.int32), np.array([[0, 4]], np.int32)
     tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
     counts = CountOfCounts(tree, tables)
-    assert all(
-        np.shares_memory(ours, given) and ours.dtype == np.int32
-        for ours, given in zip(counts.tables, tables, strict=True)
-    )
+    for ours, given in zip(counts.tables, tables, strict=True):
+        assert np.shares_memory(ours, given)
+        assert ours.dtype == np.int32
     assert not any(table.flags.writeable for table in counts.tables)
     assert all(table.flags.writeable for table in tables), "the caller's own"
     same = CountOfCounts(tree, [table[:, :2] for table in (np.array([[1, 3]], np.int32), np.array([[1, 3]], np.int32))])

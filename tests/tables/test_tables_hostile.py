@@ -15,25 +15,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hostile_tables import (
-    IDS,
-    NOTES,
-    NUMBERS,
-    ONE,
-    TEXTS,
-    TREE,
-    by_dictionary,
-    count,
-    one_up,
-)
+from hostile_tables import IDS, NOTES, NUMBERS, ONE, TEXTS, TREE, by_dictionary, count, one_up
 from instances import rng_of, scale
 
 from pgsr.errors import TableError
 from pgsr.tables import Csv, Database, Entities, Limits, Parquet, Quantities, count_groups
 from pgsr.tables.session import Session
 from pgsr.tables.source import Frame, Query
-
-# --- every way in -------------------------------------------------------------------------------------------------
 
 
 def ways(
@@ -106,15 +94,13 @@ def test_compressed_files_and_patterns_are_the_same_table(tmp_path: Path) -> Non
         count_groups(Entities(Csv(str(tmp_path / "[ae].csv"))), TEXTS, TREE, max_size=3)
 
 
-# --- types --------------------------------------------------------------------------------------------------------
-
-
 def test_objects_of_pandas_are_text_or_refused_whatever_the_other_rows_are() -> None:
     def read(values: list[Any], **cast: str) -> tuple[int, ...] | None:
         frame = pd.DataFrame({"group": pd.Series(values, dtype=object)})
         return count(Frame(frame, cast), NUMBERS if cast.get("group") == "integer" else TEXTS)
 
-    assert read(["1", "007"]) == by_dictionary(["1", "007"])
+    for values in ([], [None], ["1", "007"]):  # no rows and only missing values have the types of others
+        assert read(values) == by_dictionary(values)
     for other in (7, 7.0, True, b"7", pd.Timestamp(0), ["7"], pd.NaT):
         assert read([other]) is None
         assert read(["1", other]) is None
@@ -124,17 +110,8 @@ def test_objects_of_pandas_are_text_or_refused_whatever_the_other_rows_are() -> 
         assert read([1, other], group="integer") is None
     categories = pd.DataFrame({"group": pd.Categorical(["1", "007", "1"])})
     assert count(categories) == by_dictionary(["1", "007", "1"])
-    assert count(pd.DataFrame({"group": pd.Categorical([], categories=pd.Index([], dtype=object))})) == by_dictionary(
-        []
-    )
-
-
-def test_no_rows_and_only_missing_values_have_the_types_of_others(tmp_path: Path) -> None:
-    for values in ([], [None], ["1"]):
-        frame = pd.DataFrame({"group": pd.Series(values, dtype=object)})
-        assert count(frame) == by_dictionary(values)
-    (tmp_path / "none.csv").write_text("note,group\n")
-    assert count(tmp_path / "none.csv") == by_dictionary([])
+    none = pd.Categorical([], categories=pd.Index([], dtype=object))
+    assert count(pd.DataFrame({"group": none})) == by_dictionary([])
 
 
 def test_casts_to_text_and_their_names(tmp_path: Path) -> None:
@@ -193,25 +170,17 @@ def test_database_files_are_opened_read_only_and_read_nothing_else(tmp_path: Pat
             as t("user", unit, region, quantity)""")
         database.execute(f"create view outside as select * from '{tmp_path}/table.csv'")
     before = Path(path).read_bytes()
-    people = Database(path, "select * from people")
-    assert count_groups(Quantities(people, 2), TEXTS, TREE, max_size=9, limits=ONE).counts[0][[0, 3]].tolist() == [
-        32,
-        1,
-    ]
-    sums = Database(
-        path,
-        'select max("user") as "user", unit, \'US\' as region, sum(quantity) as quantity from people group by unit',
-    )
-    assert count_groups(Quantities(sums, 3), TEXTS, TREE, max_size=9, limits=ONE).counts[0][[0, 3]].tolist() == [32, 1]
-    for sql in (
-        "from outside",
-        f"from '{tmp_path}/table.csv'",
-        "copy people to 'x.csv'",
-        "drop table people",
-        "from absent",
-    ):
+
+    def of(sql: str) -> list[int]:
+        found = count_groups(Quantities(Database(path, sql), 3), TEXTS, TREE, max_size=9, limits=ONE)
+        return found.counts[0][[0, 3]].tolist()
+
+    sums = 'select max("user") as "user", unit, \'US\' as region, sum(quantity) as quantity from people group by unit'
+    assert of("select * from people") == of(sums) == [32, 1]
+    file = f"from '{tmp_path}/table.csv'"
+    for sql in ("from outside", file, "copy people to 'x.csv'", "drop table people", "from absent"):
         with pytest.raises(TableError, match="cannot be read"):
-            count_groups(Quantities(Database(path, sql), 2), TEXTS, TREE, max_size=9, limits=ONE)
+            of(sql)
     assert Path(path).read_bytes() == before
     (tmp_path / "none.duckdb").write_text("no database")
     for name, word in (("absent.duckdb", "does not exist"), ("none.duckdb", "cannot be opened")):
@@ -235,9 +204,6 @@ def test_what_duckdb_says_about_a_row_is_not_passed_on(tmp_path: Path) -> None:
     with pytest.raises(TableError, match="cannot be read") as caught:
         count_groups(Entities(Database(str(tmp_path / "people.duckdb"), sql)), TEXTS, TREE, max_size=3)
     assert "secret" not in str(caught.value)
-
-
-# --- what is left behind ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

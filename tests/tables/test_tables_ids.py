@@ -50,21 +50,16 @@ def test_numbers_that_refer_to_text_are_refused() -> None:
         counted(frame(entity=["a", "b"], group=[1, None]))
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("bad", ["1.5", "1.0", "01", "+1", "-0", "1e0", " 1", "1 ", "0x1", "1_0", "9" * 19])
-def test_declared_integers_are_whole(bad: str, tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text(f"entity,group\na,1\nb,{bad}\n")
-    homes = frame(group=[1, 2], region=["GA", "MI"])
-    people = frame(entity=["a", "b"], group=["1", bad])
-    people.to_parquet(tmp_path / "people.parquet")
-    cast = {"group": "integer"}
-    for table in (Parquet(str(tmp_path / "people.parquet"), cast), Frame(people, cast)):
-        with pytest.raises(TableError, match="that are no plain whole numbers"):
-            counted(Entities(table), homes)
-    with pytest.raises(
-        TableError, match="column 'group' of the table of entities holds values that are no plain whole"
-    ):
-        counted(Entities(Csv(str(tmp_path / "people.csv"), {"group": "integer"})), homes)
+def test_declared_integers_are_whole(tmp_path: Path) -> None:
+    cast, homes = {"group": "integer"}, frame(group=[1, 2], region=["GA", "MI"])
+    for bad in ("1.5", "1.0", "01", "+1", "-0", "1e0", " 1", "1 ", "0x1", "1_0", "9" * 19):
+        people = frame(entity=["a", "b"], group=["1", bad])
+        people.to_csv(tmp_path / "people.csv", index=False)
+        people.to_parquet(tmp_path / "people.parquet")
+        files = Csv(str(tmp_path / "people.csv"), cast), Parquet(str(tmp_path / "people.parquet"), cast)
+        for table in (*files, Frame(people, cast)):
+            with pytest.raises(TableError, match=r"column 'group' of the table of entities .* no plain whole numbers"):
+                counted(Entities(table), homes)
 
 
 @pytest.mark.parametrize("bad", ["g\u200b1", "g\n1", "g\x00"])

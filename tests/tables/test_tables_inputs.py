@@ -41,14 +41,11 @@ def test_quantities_above_the_bound() -> None:
     truth = counted(Quantities(TUPLES, 2, clip=True), log=log)
     assert truth.counts.tolist() == [[1, 0, 2, 0], [0, 0, 1, 0], [1, 0, 1, 0]]
     assert log.clipped_quantities == 1
+    with pytest.raises(TableError, match="is BOOLEAN; quantities are whole numbers"):
+        counted(Quantities(TUPLES.assign(quantity=[True, False, True]), 1))
     for bad in (0, True, 1.5, "2"):
         with pytest.raises(ArgumentError, match="max_quantity"):
             Quantities(TUPLES, bad)  # pyright: ignore[reportArgumentType]
-
-
-def test_true_and_false_are_no_quantities() -> None:
-    with pytest.raises(TableError, match="is BOOLEAN; quantities are whole numbers"):
-        counted(Quantities(TUPLES.assign(quantity=[True, False, True]), 1))
 
 
 @pytest.mark.parametrize("largest", [1, 2, 3])

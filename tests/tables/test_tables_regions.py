@@ -78,34 +78,33 @@ def test_tables_of_regions_that_are_no_tree(rows: list[tuple[Any, Any]], message
         counted(regions=regions)
 
 
-def test_level_columns_that_are_no_tree() -> None:
-    columns = ("nation", "state")
-
-    def read(ids: list[Any], nations: list[Any], states: list[Any]) -> None:
-        table = frame(id=ids, nation=nations, state=states)
-        counted(regions=Levels(table, columns, region="id"))
-
-    with pytest.raises(HierarchyError, match="'GA' is listed twice"):
-        read(["GA", "GA"], ["US", "US"], ["GA", "MI"])
-    with pytest.raises(HierarchyError, match="'US' / 'GA' is listed twice"):
-        read(["GA", "MI"], ["US", "US"], ["GA", "GA"])
-    with pytest.raises(HierarchyError, match="two roots"):
-        read(["GA", "MI"], ["US", "CA"], ["GA", "MI"])
-    with pytest.raises(HierarchyError, match="name every level"):
-        read(["GA", "MI"], ["US", None], ["GA", "MI"])
+@pytest.mark.parametrize(
+    ("ids", "nations", "states", "message"),
+    [
+        (["GA", "GA"], ["US", "US"], ["GA", "MI"], "'GA' is listed twice"),
+        (["GA", "MI"], ["US", "US"], ["GA", "GA"], "'US' / 'GA' is listed twice"),
+        (["GA", "MI"], ["US", "CA"], ["GA", "MI"], "two roots"),
+        (["GA", "MI"], ["US", None], ["GA", "MI"], "name every level"),
+    ],
+)
+def test_level_columns_that_are_no_tree(ids: list[Any], nations: list[Any], states: list[Any], message: str) -> None:
+    with pytest.raises(HierarchyError, match=message):
+        counted(regions=Levels(frame(id=ids, nation=nations, state=states), ("nation", "state"), region="id"))
 
 
 def test_regions_of_entities_have_to_agree() -> None:
-    people = PEOPLE.assign(region=["GA", "GA", "MI"])
-    assert counted(Entities(people, region="region")).totals[0] == 3
+    def of(regions: list[Any], *more: Any, **options: Any) -> Any:
+        return counted(Entities(PEOPLE.assign(region=regions), region="region"), *more, **options)
+
+    assert of(["GA", "GA", "MI"]).totals[0] == 3
     with pytest.raises(TableError, match="some groups have entities outside their own region"):
-        counted(Entities(people.assign(region=["GA", "MI", "MI"]), region="region"))
+        of(["GA", "MI", "MI"])
     with pytest.raises(TableError, match=r"some groups have entities in several regions.*pairs"):
-        counted(Entities(people.assign(region=["GA", "MI", "MI"]), region="region"), None, private_groups=True)
+        of(["GA", "MI", "MI"], None, private_groups=True)
     with pytest.raises(TableError, match="some rows of the table of entities have no region"):
-        counted(Entities(people.assign(region=["GA", "GA", None]), region="region"))
+        of(["GA", "GA", None])
     with pytest.raises(TableError, match="some rows of the table of entities lie in an unknown region;") as caught:
-        counted(Entities(people.assign(region=["GA", "GA", "secret"]), region="region"))
+        of(["GA", "GA", "secret"])
     assert "secret" not in str(caught.value)
 
 
