@@ -8,10 +8,11 @@ import hashlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from instances import SEED
-from parsed import ROOT
 
+ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "results" / "tests-passed.txt"
 """A line for every folder that has passed: the state of the code, the seed, the folder."""
 

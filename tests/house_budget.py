@@ -1,7 +1,7 @@
 """The ratchet: what is counted in every wing of the house, beside the least that it ever was.
 
-`python tests/house/house_budget.py` prints both. `python tests/house/house_budget.py --turn` writes lower numbers into
-tests/house/house_budget.toml where something went. No command writes a higher one.
+`python tests/house_budget.py` prints both. `python tests/house_budget.py --turn` writes lower numbers into
+tests/house_budget.toml where something went. No command writes a higher one.
 """
 
 import ast
@@ -71,7 +71,7 @@ class Wing:
             if counts.get(what, 0) > ceiling
         ]
         return passed + [
-            f"[{self.name}] {what} is {counts[what]:,}: `python tests/house/house_budget.py --turn` writes {least:,}"
+            f"[{self.name}] {what} is {counts[what]:,}: `python tests/house_budget.py --turn` writes {least:,}"
             for what, least in turned.items()
             if least < self.ceilings.get(what, least + 1)
         ]
