@@ -33,7 +33,7 @@ from pgsr.release import ReleaseConfig
 
 
 def test_tables_hold_what_they_are_made_of(tmp_path):
-    rows, regions = 20_001, "counties"
+    rows, regions = 20_000, "states"
     release_run.make_tables(tmp_path, rows, regions, 20)
     truth, _ = release_run.scaled_census(rows, regions)
     assert pq.read_metadata(tmp_path / "entities.parquet").num_rows == rows

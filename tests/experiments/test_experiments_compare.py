@@ -83,6 +83,7 @@ def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> N
     assert {label for interfaces in INTERFACES for label in interfaces} <= known
 
 
+@pytest.mark.slow
 def test_the_small_comparison_comes_first_and_notes_stand_once() -> None:
     """That all methods find one optimum is the agreement matrix's to show."""
     small = CompareExperiment(problems=("naive",)).before
@@ -150,6 +151,7 @@ def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:
     assert all(key in said for key in KEYS)
 
 
+@pytest.mark.slow
 def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["compare", "--problem", "mean_consistency", "--problem", "releases", "--out",
                                     str(tmp_path)], env={"COLUMNS": "150"})  # fmt: skip

@@ -122,9 +122,12 @@ def test_travel_survey() -> None:
 
 
 def small_survey(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Write the survey as converted from two households, its persons in another order than the households."""
     survey_files(folder)
     made = (convert([folder / "Ascii.zip"], folder) for convert in (survey.households, survey.persons))
     homes, people = map(pd.read_parquet, made)
+    people = people.iloc[[2, 0, 1]]
+    people.to_parquet(folder / PERSONS.file)
     return homes, people
 
 
@@ -140,17 +143,17 @@ def test_a_survey_of_two_households(tmp_path: Path) -> None:
     small_survey(tmp_path)
     homes, people = words(nhts2001(tmp_path))
     assert homes == [
-        ["Pacific", 1, 1, "0to20K", "Dorm", 1, "0"],
-        ["Mountain", 6, 4, "missing", "missing", "missing", "4+"],
+        ["South Atlantic", 5, 2, "100KPlus", "Attached", 2, "4+"],
+        ["Middle Atlantic", 6, 4, "missing", "Other", "missing", "0"],
     ]
     assert people == [
-        ["missing", "female", "no", "no", "no", "8+"],
-        ["0-4", "missing", "missing", "missing", "missing", "missing"],
-        ["30-44", "male", "yes", "yes", "yes", "0"],
+        ["20-29", "female", "yes", "no", "no", "8+"],
+        ["missing", "male", "no", "yes", "yes", "0"],
+        ["65+", "missing", "missing", "missing", "missing", "missing"],
     ]
     homes, people = words(nhts2001(tmp_path, reduced=True))
-    assert homes == [["urban", "0-1"], ["rural", "2+"]]
-    assert people == [["missing", "female", "no"], ["0-17", "missing", "missing"], ["18-64", "male", "yes"]]
+    assert homes == [["urban", "2+"], ["rural", "0-1"]]
+    assert people == [["18-64", "female", "yes"], ["missing", "male", "no"], ["65+", "missing", "missing"]]
 
 
 def test_another_file_is_refused(tmp_path: Path) -> None:
