@@ -4,18 +4,11 @@ import os
 import stat
 from pathlib import Path
 
-import pytest
-from made_tables import config, write_tables
+from made_tables import config
 
 from pgsr.release import publish
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.places import only_one
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
 
 
 def held(target: Path) -> bool:
