@@ -26,6 +26,9 @@ def test_a_lock_is_free_when_it_was_given_back(tmp_path):
         with only_one(target):
             assert held(target)
         assert not held(target)
+    (tmp_path / "link").symlink_to(tmp_path)
+    with only_one(target):
+        assert held(tmp_path / "link" / "release"), "two names of one output share one lock"
 
 
 def test_a_release_is_on_the_disk_when_it_gets_its_name(place, monkeypatch):

@@ -103,11 +103,6 @@ def test_amounts_are_in_plain_digits(place, text):
     assert not (place / "l").exists()
 
 
-@pytest.mark.parametrize("text", ["1", "0.1", ".5", "1.", "1e-3", "1/3", "+2", "1E2"])
-def test_usual_amounts_are_read(text):
-    assert exact(text) > 0
-
-
 ODD = {
     "pipe": getattr(os, "mkfifo", None),
     "endless": lambda path: path.symlink_to("/dev/zero"),

@@ -43,14 +43,6 @@ def test_sums_over_leaves_count_every_group_once(folder):
     assert not set(counts.columns) & set(dir(pd.DataFrame)), "columns must not collide with pandas"
 
 
-def test_both_files_hold_the_same_rows(folder):
-    counts = pd.read_parquet(folder / "counts.parquet")
-    again = pd.read_csv(folder / "counts.csv", dtype=dict.fromkeys(("region_id", "county"), "string"))
-    assert again.to_dict("list").keys() == counts.to_dict("list").keys()
-    assert (again.n_groups.to_numpy() == counts.n_groups.to_numpy()).all()
-    assert (again.region_id.to_numpy(object) == counts.region_id.to_numpy(object)).all()
-
-
 def test_cumulative_values_say_so(folder):
     manifest = json.loads((folder / "manifest.json").read_text())
     [column] = [name for name in pq.read_schema(folder / "measurement.parquet").names if name.startswith("noisy")]
