@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from test_core_cli import run
 from typer.testing import CliRunner
 
 from pgsr import cli
@@ -40,8 +39,15 @@ def test_init(path, flags, total, relation, unit):
     assert made.head in done.stdout
 
 
-def test_from_init_to_verify(path):
-    """The exit codes of the last two are those of processes."""
+def ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str, str]:
+    """The exit code of the process that a command would be, and what it prints."""
+    monkeypatch.setattr("sys.argv", ["pgsr", "ledger", *arguments])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    return end.value.code, *capsys.readouterr()  # type: ignore[return-value]
+
+
+def test_from_init_to_verify(path, monkeypatch, capsys):
     assert invoke("init", path, "--data-set", "demo", "--total", "2").exit_code == 0
     head = LedgerFile(path).charge(Charge(PureEpsilon("1/3"), "kuo into [b]release"), "demo")
     shown = invoke("show", path)
@@ -52,14 +58,13 @@ def test_from_init_to_verify(path):
     assert verified.exit_code == 0
     assert "1 charge, every line follows the one before it; the noted head is the last" in verified.stdout
     path.write_text(path.read_text().replace("1/3", "1/9"))
-    assert "edited" in invoke("verify", path).stdout
-    for arguments, code in ((("verify", "--head", head), 1), (("show",), 2)):
-        done = run("ledger", arguments[0], path.name, *arguments[1:], cwd=path.parent)
-        assert done.returncode == code
-        told = done.stdout if code == 1 else done.stderr
-        assert "edited" in told
-        assert "restore" in told
-        assert len(told.strip().splitlines()) == 1
+    monkeypatch.chdir(path.parent)
+    for arguments, expected in ((("verify", path.name, "--head", head), 1), (("show", path.name), 2)):
+        code, *told = ended(monkeypatch, capsys, *arguments)
+        assert code == expected
+        assert "edited" in told[code - 1]
+        assert "restore" in told[code - 1]
+        assert len(told[code - 1].strip().splitlines()) == 1
 
 
 def test_show_tells_all_charges_in_every_currency(path):
@@ -116,11 +121,8 @@ def test_refusals_are_one_sentence_and_exit_code_2(tmp_path, monkeypatch, capsys
     LedgerFile.create(tmp_path / "ledger.jsonl", "demo", PureEpsilon(1))
     before = sorted(tmp_path.iterdir())
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["pgsr", "ledger", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 2
-    said = capsys.readouterr().err
+    code, _, said = ended(monkeypatch, capsys, *arguments)
+    assert code == 2
     assert word in said
     assert len(said.strip().splitlines()) == 1
     assert sorted(tmp_path.iterdir()) == before

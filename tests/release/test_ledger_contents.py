@@ -21,7 +21,8 @@ def test_every_flipped_bit_is_refused(tmp_path):
     ledger = small(tmp_path)
     for path in (ledger.path, ledger.path.with_name("ledger.jsonl.head")):
         whole = path.read_bytes()
-        for place in range(len(whole) - (path != ledger.path)):  # the end of the head's only line says nothing
+        says = len(whole) - (path != ledger.path)  # the end of the head's only line says nothing
+        for place in range(0, says, scale(3, 1)):
             for bit in range(8) if place % scale(16, 1) == 0 else (place % 8,):
                 path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
                 with pytest.raises(BrokenLedgerError, match="restore"):
@@ -51,7 +52,7 @@ def test_every_removed_doubled_or_swapped_line_is_refused(tmp_path):
 def test_every_torn_end_is_refused(tmp_path):
     ledger = small(tmp_path)
     whole = ledger.path.read_bytes()
-    for length in range(len(whole)):
+    for length in range(0, len(whole), scale(3, 1)):
         ledger.path.write_bytes(whole[:length])
         with pytest.raises(BrokenLedgerError):
             spend(ledger, "1/8")
@@ -128,7 +129,6 @@ def test_lines_are_readable_by_anyone(tmp_path):
         assert path.stat().st_mode & 0o077 == 0, f"{path.name} is for its owner alone"
 
 
-@pytest.mark.slow
 def test_the_head_is_what_common_tools_compute(tmp_path):
     ledger = small(tmp_path)
     done = subprocess.run(

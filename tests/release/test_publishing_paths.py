@@ -8,7 +8,7 @@ import pytest
 from made_tables import config, left, release, write_config, write_tables
 
 from pgsr import PgsrError
-from pgsr.release import ReleaseConfig, check, finish, publish, read_release
+from pgsr.release import ReleaseConfig, check, publish, read_release
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.tables import Csv, Parquet
 from pgsr.tables.long import read_long
@@ -55,17 +55,6 @@ def test_a_release_is_made_checked_copied_and_read(odd):
     shutil.copytree(made, copied)
     assert check(copied).passed
     assert (read_release(copied).counts.counts == read_release(made).counts.counts).all()
-
-
-@pytest.mark.few(1)
-def test_a_release_is_finished(odd, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.writing.check", lambda *_, **__: 1 / 0)
-        with pytest.raises(ReleaseError, match="--finish"):
-            release(in_csv(odd))
-    [kept] = [path for path in odd.iterdir() if path.name.startswith(".out")]
-    assert finish(kept).report.passed
-    assert left(odd) == 99
 
 
 @pytest.mark.few(2)
@@ -121,14 +110,6 @@ def test_long_tables_are_read_by_odd_names(tmp_path):
     for path in (made.folder / "counts.csv", made.folder / "counts.parquet"):
         assert (read_long(path).counts().counts == made.counts().counts).all()
         assert (read_long(str(path)).counts().counts == made.counts().counts).all()
-
-
-@pytest.mark.parametrize("name", ["a\\u0000b"])
-def test_no_path_is_refused_before_the_charge(tmp_path, name):
-    write_tables(tmp_path)
-    with pytest.raises(PgsrError, match="NUL"):
-        release(config(tmp_path, output=f'"{name}"'))
-    assert left(tmp_path) == 100
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names of files are text there")

@@ -4,18 +4,11 @@ import os
 import stat
 from pathlib import Path
 
-import pytest
-from made_tables import config, write_tables
+from made_tables import config
 
 from pgsr.release import publish
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.places import only_one
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
 
 
 def held(target: Path) -> bool:
@@ -33,6 +26,9 @@ def test_a_lock_is_free_when_it_was_given_back(tmp_path):
         with only_one(target):
             assert held(target)
         assert not held(target)
+    (tmp_path / "link").symlink_to(tmp_path)
+    with only_one(target):
+        assert held(tmp_path / "link" / "release"), "two names of one output share one lock"
 
 
 def test_a_release_is_on_the_disk_when_it_gets_its_name(place, monkeypatch):

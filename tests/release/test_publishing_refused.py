@@ -10,29 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_tables import config, left, make_ledger, write_tables
-from test_release_split_views import failed, fix_digests
 from typer.testing import CliRunner
 
 from pgsr import PgsrError, cli
-from pgsr.errors import ArgumentError, BudgetError, TableError
+from pgsr.errors import BudgetError, TableError
 from pgsr.privacy.accounting import PureEpsilon, Rho
 from pgsr.privacy.accounting.zcdp import exact_delta
 from pgsr.privacy.budget import exact
-from pgsr.privacy.neighbours import Unit
-from pgsr.release import Terms, check, outline, publish
-from pgsr.release.folder import artefact
+from pgsr.release import check, outline, publish
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Kind
 
 FORMULAS = ('=HYPERLINK("http://a.example","x")', "+1+1", "-2+3", "@SUM(A1)", " =1", "\uff1d1")
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -111,33 +101,6 @@ def test_amounts_are_in_plain_digits(place, text):
             cli.app, ["ledger", "init", str(place / "l"), "--data-set", "d", "--total", text], catch_exceptions=False
         )
     assert not (place / "l").exists()
-
-
-@pytest.mark.parametrize("text", ["1", "0.1", ".5", "1.", "1e-3", "1/3", "+2", "1E2"])
-def test_usual_amounts_are_read(text):
-    assert exact(text) > 0
-
-
-@pytest.mark.parametrize("threshold", [None, 2])
-def test_an_entity_in_more_groups_than_noise_can_hide(threshold):
-    with pytest.raises(PgsrError, match=r"an entity in 999,999,999 groups cannot be hidden.*at most 1,000,000"):
-        Terms("demo", 5, "1", Kind.KUO, unit="entity in 999999999 groups", threshold=threshold)
-    with pytest.raises(ArgumentError, match="at most"):
-        Unit.entity_in_groups(1_000_001)
-
-
-def test_thresholds_by_the_root_are_one_per_region(place):
-    """All thresholds but one of a level, taken out of a manifest that nobody signed."""
-    about = {"threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'}
-    made = publish(config(place, "posterior", **about)).folder
-    path = made / artefact.MANIFEST
-    fields = json.loads(path.read_text())
-    fields["levels"][1]["threshold"] = fields["levels"][1]["threshold"][0]
-    path.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
-    fix_digests(made)
-    assert "manifest" in failed(made)
-    [said] = [f.sentence for f in check(made).findings if f.name == "manifest"]
-    assert "is not one size per region" in said
 
 
 ODD = {

@@ -23,6 +23,7 @@ def test_words_that_nobody_hears_end_nothing(error):
     assert heard == ["charging the ledger", "drawing noise"]
 
 
+@pytest.mark.slow
 def test_a_console_on_a_closed_pipe_ends_nothing():
     """The console turns the closed pipe into the end of the process: tried with a real one, in a process of its own."""
     code = """

@@ -17,12 +17,6 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.tables import Csv, Database, Parquet
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
-
-
 def read(toml: str) -> Csv | Parquet | Database:
     given = tomllib.loads(toml)
     require(DeclaredTable("groups", "", SOURCE, one_of=FILE_OR_QUERY, apart=SOURCE_APART), given)
@@ -80,6 +74,7 @@ def test_every_error_of_a_source_names_its_key(toml: str, word: str) -> None:
         read(toml)
 
 
+@pytest.mark.slow
 def test_a_release_is_the_same_from_parquet_csv_and_a_database(place: Path) -> None:
     """Rehearsals, whose noise repeats: byte for byte the same tables."""
     for name, ends in (("entities", "'"), ("groups", '"')):

@@ -1,9 +1,7 @@
 """Releases end to end: complete, checked and charged; and nothing private in what is published."""
 
 import json
-import shutil
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +14,9 @@ from pgsr.noise import Totals
 from pgsr.release import check, publish, read_release
 from pgsr.release.folder.artefact import FILES
 from pgsr.release.folder.manifest import FIELDS
+from pgsr.release.publishing.digests import SIGNATURE
 from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.publishing.signature import new_key
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables.long import read_long
 
@@ -24,12 +24,6 @@ BY_LEVEL = "{nation = 6, state = 3, county = 2}"
 """The largest sizes of levels that have sizes of their own."""
 
 RAGGED = [("US", "GA", "GA0"), ("US", "DC"), ("US", "MI", "MI0"), ("US", "MI", "MI1")]
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.few(1)
@@ -113,28 +107,21 @@ def test_shares_that_a_mechanism_does_not_use_are_refused(place):
     assert check(release(config(place, "bottom_up", shares='["0", "0", "1"]'))).passed
 
 
-def test_secure_releases_differ_and_seeded_rehearsals_do_not(place):
-    first, second = release(config(place)), release(config(place, name="again"))
-    assert contents(first)["measurement.parquet"] != contents(second)["measurement.parquet"]
-    rehearsal = contents(release(config(place), rehearse=True))
-    shutil.rmtree(place / "release-rehearsal")
-    assert rehearsal == contents(release(config(place), rehearse=True))
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(("mechanism", "max_size"), [("m_h", "3"), ("posterior", "3"), ("m_h", BY_LEVEL)])
-def test_a_rehearsal_charges_nothing_and_says_what_it_is(place, mechanism, max_size):
-    folder = release(config(place, mechanism, max_size=max_size, ledger='"absent.jsonl"'), rehearse=True)
-    assert folder.name == "release-rehearsal"
-    assert not list(place.glob("absent.jsonl*")), "a rehearsal needs no ledger"
-    assert left(place) == 100
+def test_a_rehearsal_needs_no_ledger_and_is_not_signed(place):
+    """That it says so in every file is shown by `release_checks.rehearsals_say_so`."""
+    new_key(place / "publisher")
+    folder = release(config(place, ledger='"absent.jsonl"', sign='"publisher.key"'), rehearse=True)
+    assert not list(place.glob("absent.jsonl*"))
+    assert not (folder / SIGNATURE).exists()
     assert not read_release(folder).secure
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["privacy_claim"] == "none (seeded)"
-    for table in ("counts.parquet", "measurement.parquet"):
-        assert pq.read_schema(folder / table).metadata[b"privacy_claim"] == b"none (seeded)"
-    assert "NOT PRIVATE" in (folder / "README.txt").read_text()
     assert "NOT PRIVATE" in repr(check(folder))
+
+
+def test_a_release_by_the_name_of_its_configuration_fills_an_empty_folder(place):
+    (place / "release").mkdir()
+    made = publish(str(write_config(place)))
+    assert made.folder == place / "release"
+    assert check(str(made.folder)).passed
 
 
 FOLLOWING = [
@@ -172,14 +159,3 @@ def test_the_manifest_holds_nothing_of_the_data(place):
         str(place).encode(),
     ):
         assert word not in published, word
-
-
-def test_a_file_is_released_by_its_name(place):
-    made = publish(str(write_config(place)))
-    assert made.folder == place / "release"
-    assert check(str(made.folder)).passed
-
-
-def test_an_empty_folder_is_filled_in_one_step(place):
-    (place / "release").mkdir()
-    assert check(release(config(place))).passed

@@ -1,26 +1,22 @@
 """Releases in every currency, law and unit: made, charged, checked by anybody, and forgeries of what they state."""
 
 import json
-import shutil
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from forging import LEAVES, Target
-from made_measurements import cells_of
+from forging import LEAVES
 from made_tables import TABLES, write_config, write_tables
 from planned import planned
 
-from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import ReleaseConfig, check, forecast, outline, publish
+from pgsr.release import ReleaseConfig, check, outline, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.publishing import digests
 from pgsr.release.stated.plan import Plan
 
 PRIVATE_GROUPS = TABLES.replace("[regions]", "private = true\n[regions]")
@@ -33,6 +29,17 @@ CASES: dict[str, tuple[str, dict[str, str | None], Loss]] = {
         "m_h",
         {"unit": '"group"', "totals": '"noisy"', "tables": PRIVATE_GROUPS},
         PureEpsilon(1),
+    ),
+    "households by level": (
+        "kuo",
+        {
+            "max_size": "{nation = 6, state = 3, county = 2}",
+            "shares": '["1/5", "1/5", "3/5"]',
+            "epsilon": None,
+            "rho": '"1/10"',
+            "unit": '"group"',
+        },
+        Rho("1/10"),
     ),
     "customers": ("two_stage", {"unit": '"entity in 3 groups"'}, PureEpsilon(1)),
     "private customers": (
@@ -117,82 +124,3 @@ def test_the_laws_written_out(tmp_path) -> None:
     assert laws["private customers"] == (DoubleGeometric(Fraction(10)),) * 3
     assert of_totals["private customers"] == DoubleGeometric(Fraction(90))  # who leaves may take three groups along
     assert laws["private households"] == (DoubleGeometric(Fraction(10, 3)),) * 3  # of 9/10 of epsilon, one cell by one
-
-
-def test_a_budget_in_rho_is_forecast(tmp_path) -> None:
-    found = forecast(configured(tmp_path, "rho"), mean_size=1.5, replicates=2)
-    assert (found.errors.mean > 0).all()
-    assert found.bound is None
-
-
-FORGERIES = {
-    "less rho": {"rho": Fraction(1, 1_000)},
-    "more rho": {"rho": Fraction(5)},
-    "another unit": {"unit": Unit.entity_in_groups(12)},
-    "epsilon instead": {"rho": None, "epsilon": Fraction(1, 10)},
-}
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("forgery", FORGERIES)
-def test_another_budget_for_the_same_noise_is_found(tmp_path, forgery) -> None:
-    """All files are written anew under other terms; the noise that is there gives them away."""
-    config = configured(tmp_path, "rho")
-    publish(config)
-    target = Target(Path(shutil.copytree(config.output, tmp_path / "forged")), config)
-    terms, tree, totals, values = target.known()
-    other = replace(terms, **FORGERIES[forgery])
-    target.remake(planned(other, tree).measured(tree, cells_of(values), totals, True), other)
-    report = check(target.folder)
-    assert not report.passed
-    assert [finding.name for finding in report.findings if finding.outcome.name == "FAILED"] == ["noise"]
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("noise", "budget"), "rho 1/20"),
-        (("noise", "budget"), "rho 0.1"),
-        (("noise", "budget"), "epsilon 1"),
-        (("noise", "unit"), "group"),
-        (("noise", "relation"), "move"),
-        (("levels", 1, "spent"), "rho 1/60"),
-        (("levels", 1, "noise", "sigma_squared"), "29"),
-        (("levels", 0, "sensitivity", "l2_squared"), 1),
-        (("totals", "spent"), "rho 1/10"),
-        (("privacy_claim",), "epsilon-differentially private (secure noise)"),
-        (("epsilon",), "1"),
-        (("delta",), "1/10"),
-    ],
-    ids=str,
-)
-@pytest.mark.few(2)
-def test_a_manifest_that_contradicts_itself_is_refused(tmp_path, path, value) -> None:
-    config = configured(tmp_path, "rho")
-    publish(config)
-    target = Target(config.output, config)
-    fields = target.fields
-    node = fields
-    for key in path[:-1]:
-        node = node[key]
-    assert node[path[-1]] != value
-    node[path[-1]] = value
-    (target / artefact.MANIFEST).write_text(manifest.written(fields))
-    (target / digests.SUMS).write_text(digests.sums_text(target.folder, artefact.FILES))
-    assert not check(target.folder).passed
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("case", ["rho", "delta", "households"])
-def test_a_rehearsal_passed_off_for_a_release_is_found(tmp_path, case) -> None:
-    """Its Gaussian noise can be drawn again by anybody."""
-    config = configured(tmp_path, case, n_groups=60, max_size="30")
-    publish(config)
-    target = Target(config.output, config)
-    truth = config.count()
-    noisy = planned(config.terms, 3).mechanism.noise.measure(truth, Seeded(manifest.REHEARSAL_KEY))
-    terms = target.known()[0]
-    target.remake(planned(terms, truth.hierarchy).measured(truth.hierarchy, noisy.cells, noisy.totals, True), terms)
-    report = check(target.folder)
-    assert not report.passed
-    assert "rehearsal" in repr(report)

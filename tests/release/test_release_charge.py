@@ -21,12 +21,13 @@ LEVELS = ("nation", "state", "county")
 USUAL: dict[str, Any] = {"kind": "m_h", "max_size": 3, "epsilon": "1", "n_levels": 2, "n_groups": 9}
 UNUSUAL: dict[str, list[Any]] = {
     "max_size": [1, 2, 7, 2**40, (4, 2), (3, 3), (5, 3, 2), (2, 4), {"nation": 5, "state": 2}],
+    "min_size": [1, 2, 6],
     "epsilon": ["1/1000", "1e-9", "30", "1000000000", "0." + "3" * 5000],
     "delta": ["1e-8", "1e-100", "0.9"],
     "rho": ["1/10", "1e-9", "1e9"],
     "shares": [("1/2", "1/2"), ("0", "1"), ("1", "0"), ("1/3", "1/3", "1/3"), ("1/999999999", "999999998/999999999")],
     "totals": ["root", "regions", "noisy"],
-    "threshold": [1, 2, 9, (3, 1), "root"],
+    "threshold": [0, 1, 2, 9, (3, 1), "root"],
     "intervals": ["9/10", "1/2", "9999/10000"],
     "unit": ["group", "entity in 2 groups", "entity in 99 groups"],
     "relation": ["replace", "add_remove", "move", "add_remove_or_empty_group"],

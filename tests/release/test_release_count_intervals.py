@@ -1,19 +1,17 @@
 """The columns lower and upper of released counts: what they are, and that a changed end is found."""
 
 import json
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from instances import rng_of
-from made_tables import TABLES, config, write_config, write_tables
+from made_tables import TABLES, config, write_tables
 from planned import planned
 
 from pgsr import CountOfCounts, Hierarchy, View
@@ -24,15 +22,11 @@ from pgsr.noise import Measurement
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
-from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns
+from pgsr.release import Terms, check, outline, publish, read_release
+from pgsr.release.folder import artefact
 from pgsr.release.folder.count_intervals import SD_ERROR, CountIntervals
-from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.publishing import digests
-from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.read.intervals import own_intervals, own_result
 from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import peak_bytes
@@ -73,6 +67,8 @@ def expected(folder: Path) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
 
 def test_the_columns_are_the_intervals_of_the_noisy_values(made):
     assert not failed(made), check(made)
+    said = dict(outline(config(made.parent, "posterior", "other", **LEVEL)).facts)["intervals"]
+    assert said.startswith("columns lower and upper, 90 %, at no cost")
     tree, lower, upper = expected(made)
     table = read_release(made).counts.counts
     for name, side in (("lower", lower), ("upper", upper), ("n_groups", table)):
@@ -124,12 +120,6 @@ def test_without_the_key_nothing_is_there(tmp_path):
     assert said == "none are published"
 
 
-def test_the_outline_says_so(tmp_path):
-    write_tables(tmp_path)
-    said = dict(outline(config(tmp_path, "posterior", **LEVEL)).facts)["intervals"]
-    assert said.startswith("columns lower and upper, 90 %, at no cost")
-
-
 def test_regions_of_different_depth(tmp_path):
     """A region that padding repeats has one set of rows."""
     write_tables(tmp_path, leaves=[("US", "DC"), ("US", "GA", "a"), ("US", "GA", "b")])
@@ -140,157 +130,9 @@ def test_regions_of_different_depth(tmp_path):
         assert cells(folder, name)["US/US%2FDC", 0] == side[tree.find(("US", "US/DC")), 0]
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        ({"intervals": '"1"'}, "intervals is 1; write a probability of at most 9999/10000"),
-        ({"intervals": '"3/2"'}, "intervals is 3/2"),
-        ({"intervals": "0.9"}, "the key 'intervals' is 0.9"),
-        (
-            {"totals": '"noisy"', "tables": TABLES.replace("[regions]", "private = true\n[regions]")},
-            "intervals are published with public numbers of groups only",
-        ),
-        ({"level_names": '["lower", "b", "c"]'}, "none of them region_id"),
-        ({"mechanism": "kuo"}, "only mechanism posterior publishes intervals, and this is kuo"),
-    ],
-)
-def test_what_is_refused(tmp_path, keys, said):
-    with pytest.raises(ConfigError, match=said):
-        ReleaseConfig.read(write_config(tmp_path, **({"mechanism": "posterior", "intervals": '"9/10"'} | keys)))
-
-
 def test_a_row_for_every_cell_needs_memory():
     kind = Kind.POSTERIOR
     assert peak_bytes(kind, 100, 1_000, 5, intervals=True) > peak_bytes(kind, 100, 1_000, 100_000)
-
-
-# Forgeries: every description and digest is written anew
-
-
-@pytest.fixture
-def copy(made, tmp_path) -> Path:
-    return shutil.copytree(made, tmp_path / "copy")
-
-
-def forge(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Change the table of counts, and write anew all that holds its numbers or digests."""
-    path = folder / artefact.COUNTS
-    table = change(pq.read_table(path))
-    pq.write_table(table, path, compression="zstd")
-    (folder / artefact.COUNTS_CSV).write_bytes(released_tables.csv_bytes(table))
-    write_manifest(folder, json.loads((folder / artefact.MANIFEST).read_text()))
-
-
-def write_manifest(folder: Path, fields: dict) -> None:
-    (folder / artefact.PACKAGE).write_text(package_text(folder, fields), newline="")
-    fields["files"] = {name: digests.digest(folder / name) for name in fields["files"]}
-    (folder / artefact.MANIFEST).write_text(manifest.written(fields))
-    (folder / digests.SUMS).write_text(digests.sums_text(folder, artefact.FILES))
-
-
-def with_ends(column: str, change: Callable[[np.ndarray], None]) -> Callable[[pa.Table], pa.Table]:
-    def changed(table: pa.Table) -> pa.Table:
-        values = table[column].to_numpy().copy()
-        change(values)
-        place = table.column_names.index(column)
-        return table.set_column(place, table.schema.field(place), pa.array(values))
-
-    return changed
-
-
-def one_more(values: np.ndarray) -> None:
-    values[int(values.argmax())] += 1
-
-
-def one_less(values: np.ndarray) -> None:
-    values[int(values.argmax())] -= 1
-
-
-def narrowed(table: pa.Table) -> pa.Table:
-    """Intervals of no width: the counts are said to be exact, and rows that then hold 0 alone are left out."""
-    first = np.arange(table.num_rows) == table["group_size"].to_pylist().index(6)
-    table = table.filter((table["n_groups"].to_numpy() != 0) | (table["group_size"].to_numpy() == 0) | first)
-    exact = table["n_groups"]
-    for column in ("lower", "upper"):
-        place = table.column_names.index(column)
-        table = table.set_column(place, table.schema.field(place), exact)
-    return table
-
-
-CHANGES = {
-    "a lower end one more": with_ends("lower", one_more),
-    "a lower end one less": with_ends("lower", one_less),
-    "an upper end one more": with_ends("upper", one_more),
-    "an upper end one less": with_ends("upper", one_less),
-    "no width": narrowed,
-}
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_changed_end_is_found(copy, name):
-    """By this check alone, and with a sentence that counts the cells."""
-    forge(copy, CHANGES[name])
-    assert "intervals" in failed(copy)
-    assert set(failed(copy)) <= {"intervals", "descriptions"}, "summary.html shows ends of the nation, too"
-    [said] = [finding.sentence for finding in check(copy).findings if finding.name == "intervals"]
-    assert "of 49 intervals do not follow from the noisy values" in said
-
-
-def test_a_row_without_an_end_is_found(copy):
-    def without(table: pa.Table) -> pa.Table:
-        values = table["upper"].to_pylist()
-        place = table.column_names.index("upper")
-        return table.set_column(place, table.schema.field(place), pa.array([None, *values[1:]], pa.int64()))
-
-    forge(copy, without)
-    assert "counts" in failed(copy)
-
-
-def test_a_row_of_zeros_added_or_an_interval_dropped_is_found(copy):
-    """A row that holds 0 groups and an interval is left out, as if its interval were 0."""
-    table = pq.read_table(copy / artefact.COUNTS)
-    there = table["upper"].to_numpy() > 0
-    empty = (table["n_groups"].to_numpy() == 0) & there & (table["group_size"].to_numpy() > 0)
-    empty[:7] = False  # the root's row of the largest size stays whatever it holds
-    if not empty.any():
-        pytest.skip("no count of this release was 0 with an interval around it")
-    place = int(np.flatnonzero(empty)[0])
-    forge(copy, lambda rows: pa.concat_tables([rows.slice(0, place), rows.slice(place + 1)]))
-    assert "intervals" in failed(copy)
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("level", "1/2"), ("level", "2"), ("more", "1"), ("rule", "2")],
-)
-def test_another_statement_in_the_manifest_is_found(copy, field, value):
-    fields = json.loads((copy / artefact.MANIFEST).read_text())
-    fields["intervals"][field] = value
-    fields["files"] = {name: digests.digest(copy / name) for name in fields["files"]}
-    (copy / artefact.MANIFEST).write_text(manifest.written(fields))
-    (copy / digests.SUMS).write_text(digests.sums_text(copy, artefact.FILES))
-    assert {"manifest", "counts", "budget"} & set(failed(copy))
-
-
-def test_another_level_everywhere_is_found_by_the_ends(copy):
-    """The level of the manifest, metadata and all descriptions is another one, and the ends stay."""
-    read = read_release(copy)
-    table = pq.read_table(copy / artefact.COUNTS)
-    ends = released_tables.read_ends(copy / artefact.COUNTS, read.measurement.hierarchy, read.plan)
-    other = replace(read.terms, intervals=Fraction(1, 5))
-    plan = planned(other, read.counts.hierarchy)
-    anew = released_tables.counts_table(
-        read.counts, plan, Columns.of(plan), manifest.facts(other, True, "counts"), ends
-    )
-    assert anew.num_rows == table.num_rows
-    pq.write_table(anew, copy / artefact.COUNTS, compression="zstd")
-    (copy / artefact.COUNTS_CSV).write_bytes(released_tables.csv_bytes(anew))
-    fields = json.loads((copy / artefact.MANIFEST).read_text())
-    fields["intervals"]["level"] = "1/5"
-    write_manifest(copy, fields)
-    assert "intervals" in failed(copy)
 
 
 # Rounding

@@ -76,6 +76,22 @@ def test_no_release_is_below_the_bound(folder, found):
     assert forecast(config(folder, epsilon=None, rho='"1/10"'), replicates=2).limit == ""
 
 
+FORMS = {
+    "by level": {"max_size": "{nation = 9, state = 4, county = 2}"},
+    "ranks": {"threshold": "4"},
+    "by root": {"threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'},
+    "least size": {"min_size": "1"},
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_has_its_errors_and_an_epsilon_for_them(folder, form):
+    asked = config(folder, **FORMS[form])
+    assert (forecast(asked, replicates=2).errors.mean > 0).all()
+    reached = epsilon_for(asked, {"county": 30.0}, replicates=2)
+    assert reached.tried[reached.epsilon].mean[2] <= 30
+
+
 def test_the_table(found):
     frame = found.to_frame()
     assert list(frame.columns) == ["level", "regions", "expected error", "s.e."]

@@ -80,12 +80,6 @@ def test_a_published_folder(made):
     assert "secure<" in shown(replace(found, secure=True))
 
 
-def test_a_published_folder_with_sizes_per_level(config):
-    terms = replace(config.terms, max_size={"nation": 3, LEVEL: 2}, level_names=("nation", LEVEL))
-    made = publish(replace(config, terms=terms, output=config.output.with_name("levels")), rehearse=True)
-    shown(read_release(made.folder), ESCAPED, "&lt;i&gt;state&lt;/i&gt; 2 or more", "as secret as the data")
-
-
 def test_a_forecast(config):
     found = forecast(config, mean_size=1.5, replicates=2)
     shown(found, "&lt;i&gt;state&lt;/i&gt;", f"{found.errors.mean[1]:,.3g}")

@@ -5,11 +5,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from made_tables import TABLES, config, contents, left, release, write_config, write_tables
+from made_tables import TABLES, config, contents, left, release, write_config
 from test_release import BY_LEVEL
 
 from pgsr import PgsrError
@@ -18,12 +17,6 @@ from pgsr.noise import Geometric
 from pgsr.release import finish
 from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
 
 
 def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
@@ -60,18 +53,6 @@ with unittest.mock.patch({target!r}, lambda *_a, **_k: os.kill(os.getpid(), sign
     assert left(place) == 98
 
 
-def test_a_failure_after_the_charge_says_so_and_keeps_what_was_bought(place, monkeypatch):
-    def fail(_hidden, _folder, _key):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("pgsr.release.make.writing._publish", fail)
-    with pytest.raises(ReleaseError, match="epsilon 1 is spent; the noisy values lie in"):
-        release(config(place))
-    assert left(place) == 99
-    [kept] = [path for path in place.iterdir() if path.name.startswith(".release.")]
-    assert {"measurement.parquet", "unfinished.json"} <= set(contents(kept))
-
-
 @pytest.mark.parametrize(
     ("error", "raised", "said"),
     [
@@ -99,6 +80,7 @@ PAID_FOR = [
     ("m_h", {"max_size": BY_LEVEL}),
     ("two_stage", {}),
     ("kuo", {"max_size": "60", "threshold": "2"}),
+    ("posterior", {"max_size": "9", "threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'}),
 ]
 
 

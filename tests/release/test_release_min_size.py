@@ -18,11 +18,10 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.cli import app
 from pgsr.errors import ArgumentError
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, forecast, outline, publish, read_release
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.stand_ins import stand_in_for
-from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.excess import counts_by_size, excess_counts
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents
@@ -173,36 +172,6 @@ def test_nothing_private_steers_a_refusal(tmp_path):
         made = publish(asked, say=lines.append)
         said.append(([line for line in lines if "head" not in line], made.report.passed))
     assert said[0] == said[1]
-
-
-def test_groups_below_the_least_size_are_found(tmp_path):
-    """A folder whose table has a group where none can be does not pass."""
-    made = publish(config(tmp_path, kind="m_h"))
-    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        table = pq.read_table(made.folder / artefact.COUNTS) if name == artefact.COUNTS else None
-        if table is not None:
-            n_groups = table["n_groups"].to_numpy().copy()
-            n_groups[table["group_size"].to_numpy() == 0] = 1
-            place = table.schema.get_field_index("n_groups")
-            field = table.schema.field(place)
-            pq.write_table(table.set_column(place, field, [n_groups]), made.folder / name, compression="zstd")
-    found = {finding.name: finding for finding in check(made.folder).findings}
-    assert not found["counts"].passed
-    assert "fewer than 2 members" in found["counts"].sentence
-
-
-@pytest.mark.parametrize(
-    ("terms", "words"),
-    [
-        ({"min_size": -1}, "min_size is -1; write a public whole number from 0 up"),
-        ({"min_size": 12}, "min_size is 12, and max_size 12; write a smaller min_size"),
-        ({"min_size": 4, "max_size": (12, 4)}, "min_size is 4, and the smallest max_size of a level 4"),
-        ({"min_size": True}, "min_size is True; write a public whole number from 0 up"),
-    ],
-)
-def test_what_is_no_least_size(tmp_path, terms, words):
-    with pytest.raises(ConfigError, match=words):
-        config(tmp_path, kind="m_h", **terms)
 
 
 def test_outline_and_plan_know_it(tmp_path):

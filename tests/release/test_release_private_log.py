@@ -5,17 +5,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from made_tables import config, left, write_tables
+from made_tables import config, left
 
 from pgsr.errors import TableError
 from pgsr.release import publish
 from pgsr.release.make.private_log import OperatorLog
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_tables(tmp_path)
-    return tmp_path
 
 
 def refused_table(place: Path) -> None:
@@ -27,21 +21,14 @@ def refused_table(place: Path) -> None:
     )
 
 
-def test_a_log_that_cannot_be_written_does_not_hide_why_a_table_is_refused(place):
-    refused_table(place)
-    said: list[str] = []
-    with pytest.raises(TableError, match="have no group"):
-        publish(config(place, log='"nowhere/log"'), say=said.append)
-    assert any("the private log cannot be written" in line for line in said), said
-    assert left(place) == 100
-
-
-def test_a_log_on_a_full_disk_does_not_hide_why_a_table_is_refused(place):
+@pytest.mark.parametrize(("log", "word"), [("nowhere/log", "cannot be written"), ("/dev/full", "could not be written")])
+def test_a_log_that_is_not_written_does_not_hide_why_a_table_is_refused(place, log, word):
     refused_table(place)
     said: list[str] = []
     with pytest.raises(TableError, match=r"have no group.*none is dropped; delete rows that are empty$"):
-        publish(config(place, log='"/dev/full"'), say=said.append)
-    assert any("the private log could not be written" in line for line in said), said
+        publish(config(place, log=f'"{log}"'), say=said.append)
+    assert any(f"the private log {word}" in line for line in said), said
+    assert left(place) == 100
 
 
 def test_the_log_of_a_refused_table_is_written(place):

@@ -3,13 +3,12 @@
 import json
 import re
 import tomllib
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from made_tables import TABLES, write_config, write_tables
+from made_tables import TABLES, write_config
 
 from pgsr.errors import PgsrError
 from pgsr.release import ReleaseConfig
@@ -238,8 +237,3 @@ def test_what_only_the_reader_refuses(tmp_path, text):
 )
 def test_forms_are_judged_as_by_json_schema(value, schema):
     assert forms.fits(value, schema) == validator(json.dumps(schema)).is_valid(value)
-
-
-def test_exact_numbers_are_exact(tmp_path):
-    write_tables(tmp_path)
-    assert ReleaseConfig.read(write_config(tmp_path, epsilon='".1"')).terms.epsilon == Fraction(1, 10)

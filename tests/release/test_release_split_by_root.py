@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from instances import rng_of
 from made_tables import write_config, write_tables
-from test_release_split_views import config, failed, fix_digests, known
+from test_release_split_views import config, known
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, cli
@@ -21,54 +21,21 @@ from pgsr.noise import Geometric, SplitByRoot, step
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.release import ReleaseConfig, Terms, check, forecast, outline, publish, read_release
+from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.checks.noise_law import judge
-from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.make.making import finish
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.read.intervals import own_result
 from pgsr.release.stated.kinds import Kind
 
 SHARES = ("1/5", "2/5", "2/5")
 ABOUT: dict[str, Any] = {"threshold": "root", "shares": SHARES, "times": 3}
-VARIANTS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "least size": {"min_size": 1},
-    "noisy totals": {"totals": "noisy"},
-}
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
     return publish(config(tmp_path_factory.mktemp("made"), Kind.POSTERIOR, intervals="9/10", **ABOUT)).folder
-
-
-@pytest.fixture
-def copy(made, tmp_path) -> Path:
-    folder = tmp_path / "copy"
-    folder.mkdir()
-    for name in artefact.FILES:
-        (folder / name).write_bytes((made / name).read_bytes())
-    return folder
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", [Kind.KUO, Kind.POSTERIOR], ids=str)
-def test_a_rehearsal_is_what_python_gives(tmp_path, kind, variant):
-    """The folder is checked, and holds the noisy values of `SplitByRoot` with the same noise."""
-    about = {**ABOUT, **VARIANTS[variant]}
-    wanted = config(tmp_path, kind, **about)
-    folder = publish(wanted, rehearse=True).folder
-    assert check(folder).passed
-    terms = wanted.terms
-    totals = {"totals": "noisy", "totals_share": "1/10"} if terms.totals == "noisy" else {}
-    step = Geometric(SplitByRoot(), 2, SHARES, **totals)
-    expected, found = step.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY)), read_release(folder).measurement
-    assert [found.view_of(r) for r in range(11)] == [expected.view_of(r) for r in range(11)]
-    for ours, theirs in zip(found.rows, expected.rows, strict=True):
-        assert np.array_equal(ours, theirs)
 
 
 def test_the_thresholds_are_those_of_the_published_root(made):
@@ -141,52 +108,6 @@ def test_no_band_of_noise_that_chose_what_is_measured(made):
         CliRunner().invoke(cli.app, ["intervals", str(made), "--kind", "band"], catch_exceptions=False)
 
 
-def test_noisy_values_that_were_paid_for_can_be_finished(tmp_path, monkeypatch):
-    wanted = config(tmp_path, **ABOUT)
-    with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.writing._write", lambda *rest: (_ for _ in ()).throw(OSError("disk")))
-        with pytest.raises(ReleaseError, match="epsilon 2 is spent"):
-            publish(wanted)
-    hidden = next(path for path in tmp_path.iterdir() if path.name.startswith(".release."))
-    assert finish(hidden).report.passed
-    assert len(LedgerFile(wanted.ledger).entries) == 2
-
-
-# Forgeries
-
-
-def threshold_off_by_one(fields: dict) -> None:
-    fields["levels"][2]["threshold"][1] += 1
-
-
-def thresholds_off_by_one(fields: dict) -> None:
-    for level in fields["levels"]:
-        level["threshold"] = [size + 1 for size in level["threshold"]]
-
-
-def root_split(fields: dict) -> None:
-    fields["levels"][0]["threshold"] = [4]
-
-
-def no_share_for_the_root(fields: dict) -> None:
-    for level, share in zip(fields["levels"], ("0", "1/2", "1/2"), strict=True):
-        level["share"] = share
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *(threshold_off_by_one, thresholds_off_by_one, root_split, no_share_for_the_root),
-    ],
-)
-def test_a_manifest_that_was_changed_is_found(copy, change):
-    fields = json.loads((copy / artefact.MANIFEST).read_text())
-    change(fields)
-    (copy / artefact.MANIFEST).write_text(manifest.written(fields))
-    fix_digests(copy)
-    assert failed(copy).keys() & {"manifest", "regions", "measurement"}
-
-
 # Planted bugs: a release made by them refuses itself, as everybody's check would
 
 
@@ -246,26 +167,3 @@ def test_the_key_of_a_configuration(tmp_path):
     assert check(publish(read).folder).passed
     with pytest.raises(ConfigError, match=r'is "rot"; write .*, or "root"'):
         ReleaseConfig.read(write_config(tmp_path, "posterior", "other", **{**keys, "threshold": '"rot"'}))
-
-
-@pytest.mark.parametrize(
-    ("terms", "why"),
-    [
-        ({"shares": None}, "no share is stated; write shares with a small one for the root"),
-        ({"shares": ("0", "1/2", "1/2")}, "the root has a share of 0; write shares"),
-        ({"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level alone"),
-        ({"kind": "two_stage"}, "may leave a region with few groups none; write mechanism = posterior"),
-        ({"intervals": "9/10"}, "only mechanism posterior publishes intervals, and this is kuo"),
-        ({"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
-        ({"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one size"),
-    ],
-)
-def test_refusals(terms, why):
-    about = {"data_set": "demo", "max_size": 9, "epsilon": "1", "kind": "kuo"}
-    with pytest.raises(PgsrError, match=why):
-        Terms(**{**about, "threshold": "root", "shares": SHARES, **terms})
-
-
-def test_a_forecast_takes_thresholds_from_the_root_of_the_stand_in(tmp_path):
-    found = forecast(config(tmp_path, Kind.KUO, **ABOUT), replicates=2)
-    assert (found.errors.mean > 0).all()

@@ -6,58 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from made_tables import write_config, write_tables
 from planned import planned
 from test_release_split_noise import TREE, TRUTH
 from test_release_split_views import config, known
 
 from pgsr import CountOfCounts, Hierarchy
 from pgsr.privacy import Seeded
-from pgsr.release import ReleaseConfig, Terms, check, epsilon_for, publish
+from pgsr.release import Terms, check, publish
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.publishing.errors import ConfigError, ReleaseError
-from pgsr.release.stated.kinds import Kind, MeasuredView
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.stated.kinds import Kind
 from pgsr.release.stated.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
-
-
-def test_the_keys_of_a_configuration(tmp_path):
-    write_tables(tmp_path)
-    read = ReleaseConfig.read(write_config(tmp_path, "posterior", max_size="60", threshold="4"))
-    assert (read.terms.view, read.terms.threshold) == (MeasuredView.SPLIT, 4)
-    assert check(publish(read).folder).passed
-    one = ReleaseConfig.read(write_config(tmp_path, "two_stage", "other", threshold="1"))
-    assert one.terms.threshold == 1
-
-
-@pytest.mark.parametrize(
-    ("terms", "why"),
-    [
-        ({"kind": "m_h"}, "mechanism m_h does not work on split views; leave threshold out"),
-        ({"kind": "m_c_dp"}, "mechanism m_c_dp does not work on split views; leave threshold out"),
-        (
-            {"kind": "posterior", "totals": "root"},
-            'totals = "root" publishes that of the root alone; write totals = "regions"',
-        ),
-        ({"threshold": -1}, "threshold is -1; write a public size, a whole number from 0 up"),
-        ({"threshold": (4, 3)}, "threshold is .4, 3.; write a public size"),
-        ({"threshold": "rot"}, "threshold is 'rot'; write a public size"),
-        ({"threshold": 1, "min_size": 2}, "threshold is 1, and min_size = 2 says that no group is smaller"),
-        ({"kind": "two_stage", "threshold": 0}, "mechanism two_stage needs some cumulative counts"),
-        ({"max_size": (9, 4)}, "a split view has the same sizes on all levels"),
-    ],
-)
-def test_refusals(terms, why):
-    with pytest.raises(ConfigError, match=why):
-        Terms(
-            **{
-                "data_set": "demo",
-                "max_size": 9,
-                "epsilon": "1",
-                "kind": "kuo",
-                "threshold": 4,
-                **terms,
-            }
-        )
 
 
 def test_any_unit_has_one_threshold(tmp_path):
@@ -102,8 +61,3 @@ def test_memory_of_ranks_is_asked_for():
 
 
 # Plans
-
-
-def test_an_epsilon_for_a_split_release(tmp_path):
-    found = epsilon_for(config(tmp_path, threshold=4), {"county": 12}, replicates=2)
-    assert found.tried[found.epsilon].mean[2] <= 12

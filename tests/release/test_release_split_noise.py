@@ -84,9 +84,10 @@ def test_empty_regions_leave_nothing_out():
     assert np.concatenate(list(found.residuals.values())).tolist() == expected.tolist()
 
 
+@pytest.mark.slow
 def test_residuals_have_as_many_draws_as_is_said():
     squares: dict[str, list[float]] = {}
-    for seed in range(40):
+    for seed in range(scale(12, 40)):
         for family in families(measured(key=f"draws {seed}")):
             for kind, residuals in family.residuals.items():
                 variance = sum(kind.draws) * LAWS[0].variance
