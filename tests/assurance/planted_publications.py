@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from planted_bugs import around
+from planted_bugs import around, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, View
@@ -173,17 +173,11 @@ def charged_after_drawing(patch: MonkeyPatch) -> None:
     around(patch, publishing, "write_measurement", settle)
 
 
-def charged_per_level(patch: MonkeyPatch) -> None:
+@replacing(LedgerFile, "charge")
+def charged_per_level(charge: Callable, ledger: LedgerFile, whole: Sequence[Charge], data_set: str) -> str:
     """A third of epsilon, for three levels that each get a third."""
-
-    def third(charge: Callable) -> Callable:
-        def charged(ledger: LedgerFile, whole: Sequence[Charge], data_set: str) -> str:
-            parts = [replace(part, loss=PureEpsilon(part.loss.parts[0] / 3)) for part in whole]
-            return charge(ledger, parts, data_set)
-
-        return charged
-
-    around(patch, LedgerFile, "charge", third)
+    parts = [replace(part, loss=PureEpsilon(part.loss.parts[0] / 3)) for part in whole]
+    return charge(ledger, parts, data_set)
 
 
 def given_back_after_a_failure(patch: MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 from parquet_footers import hide_between
-from planted_bugs import around
+from planted_bugs import around, replacing
 from planted_publications import Seen, watched
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -354,19 +354,15 @@ def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
     around(patch, publishing, "write_measurement", by_truth)
 
 
-def memory_by_the_filled_cells(patch: MonkeyPatch) -> None:
+@replacing(preflight, "bytes_needed")
+def memory_by_the_filled_cells(
+    needed: Callable, plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
+) -> int:
     """Ask for memory by the cells of the truth that are not 0: near the limit a refusal tells how many these are."""
-
-    def by_truth(needed: Callable) -> Callable:
-        def asked(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
-            if truth is None:
-                return needed(plan, tree)
-            rows = range(tree.n_regions)
-            return needed(plan, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
-
-        return asked
-
-    around(patch, preflight, "bytes_needed", by_truth)
+    if truth is None:
+        return needed(plan, tree)
+    rows = range(tree.n_regions)
+    return needed(plan, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
 
 
 # Charging
