@@ -171,7 +171,7 @@ CALLS = [geometric, split, budget, seeded, problem, measurement, post, options, 
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
-def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: Callable[[int, str], None]) -> None:
+def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any]) -> None:
     rng = rng_of(15)
     outcomes: Counter = Counter()
     messages: set[str] = set()
@@ -188,5 +188,3 @@ def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: C
     assert outcomes["accepted"] > 0
     assert outcomes["refused"] > 0
     assert min(map(len, messages)) > 20, "a refusal is a sentence"
-    counted(outcomes.total(), "calls")
-    counted(outcomes["refused"], "refused")

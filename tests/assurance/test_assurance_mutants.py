@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from mutants import MUTANTS, Plant, accounts, laws
+from mutants import MUTANTS, Plant, accounts, apart, laws, synthesis
 
 pytestmark = pytest.mark.slow
 
@@ -25,17 +25,22 @@ def _forget() -> None:
                     value.cache_clear()
 
 
-COUNTED = {
+ELSEWHERE = {
     accounts.likelihoods_keep_every_budget,
     laws.check_noisy_totals_lose_their_epsilon,
     laws.check_values_lose_no_more_beside_noisy_totals,
+    apart.releases_do_not_interfere,
+    synthesis.rounds_are_charged_first,
 }
-"""Checks that count what they compare: `test_accounting_noise_rho` and `test_assurance_likelihood` run them."""
+"""Checks of the code as it is that are tests, too.
+
+Of `test_accounting_noise_rho`, `test_assurance_likelihood`, `test_assurance_interference` and `test_synthesis_curator`.
+"""
 
 PLANTED = [(plant, check) for check, plants in MUTANTS.items() for plant in plants]
 
 
-@pytest.mark.parametrize("check", sorted({*MUTANTS} - COUNTED, key=lambda c: c.__name__), ids=lambda c: c.__name__)
+@pytest.mark.parametrize("check", sorted({*MUTANTS} - ELSEWHERE, key=lambda c: c.__name__), ids=lambda c: c.__name__)
 def test_the_code_passes(check: Callable[[], object]) -> None:
     check()
 

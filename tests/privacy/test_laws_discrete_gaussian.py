@@ -1,6 +1,6 @@
 """The sampler of the discrete Gaussian law against independent computations of the law."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 
@@ -252,7 +252,7 @@ def settled(sizes: GaussianSizes, first_bits: int, chunks: list[int]) -> bool:
 
 @pytest.mark.parametrize("sigma_squared", WIDE)
 @pytest.mark.few(1)
-def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
+def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str) -> None:
     """Ties of the strip, of what is kept, and the words beside them; refused pairs, a zero with a sign."""
     rng, law, n, n_refused = rng_of(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0
     for words in forced_words(rng, strips_of(law), n):
@@ -263,7 +263,6 @@ def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, count
         assert values[0] == 7 + expected
         n_refused += n_words > 2
     assert n_refused >= n // 12, "too few pairs were refused to show that they are drawn again"
-    counted(n, "forced draws of wide laws")
 
 
 def forced_words(rng: np.random.Generator, drawn: Strips, n: int) -> Iterator[list[int]]:

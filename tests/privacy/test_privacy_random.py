@@ -2,7 +2,6 @@
 
 import inspect
 import itertools
-from collections.abc import Callable
 from hashlib import sha256
 
 import numpy as np
@@ -78,7 +77,7 @@ def identities() -> itertools.product:
     return itertools.product(names[:6], ["counts", "cumulative", "ranked"], [0, 1, 11], paths)
 
 
-def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch, counted: Callable[[int, str], None]) -> None:
+def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every measurement, replicate and seed gives another key; counted over keys, not over a few of their bytes."""
     monkeypatch.setattr("pgsr.privacy.random.ByteStream", lambda key: key)
     sources = [Seeded(key, replicate) for key in ("a", "1", 1, 11, "") for replicate in (0, 1, 11)]
@@ -87,7 +86,6 @@ def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch, counted: Callable[
     keys = {source.stream(StreamId(*identity)) for identity, source in made}
     assert len(keys) == wanted
     assert {len(key) for key in itertools.islice(keys, 100)} == {32}
-    counted(wanted, "keys")
 
 
 CONFUSABLE = [
@@ -109,7 +107,7 @@ def test_key_encoding_is_unambiguous(one: tuple, other: tuple) -> None:
     assert not np.array_equal(ours, theirs)
 
 
-def test_equal_regions_get_different_noise(counted: Callable[[int, str], None]) -> None:
+def test_equal_regions_get_different_noise() -> None:
     """Two siblings, an only child and its parent, and two levels with the same truth: no noise is used twice."""
     tree = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x")])
     truth = CountOfCounts(tree, np.full((2, 200), 3), name="equal")
@@ -118,7 +116,6 @@ def test_equal_regions_get_different_noise(counted: Callable[[int, str], None]) 
         noise = [np.asarray(row)[:200] for row in measured.rows]
         noise = [row - row.min() for row in noise]
         assert len({row.tobytes() for row in noise}) == tree.n_regions
-        counted(tree.n_regions, "regions with equal truth")
     values = Geometric(View.COUNTS, epsilon="0.3").measure(truth, Seeded("key")).matrix
     correlation = np.corrcoef(values - truth.counts) - np.eye(tree.n_regions)
     assert np.abs(correlation).max() < 0.3
