@@ -48,8 +48,8 @@ def gaussian_rho_of_the_l1_norm(rho_of_law: Callable, law: Law, change: list[int
 
 
 @replacing(noise_rho, "largest")
-def epsilon_of_rho_rounded_up(largest: Callable, *given: Any) -> Fraction:
-    return largest(*given) * (1 + Fraction(1, 10**8))
+def epsilon_of_rho_rounded_up(largest: Callable, *given: Any, **named: Any) -> Fraction:
+    return largest(*given, **named) * (1 + Fraction(1, 10**8))
 
 
 def chances_rounded_down(patch: MonkeyPatch) -> None:

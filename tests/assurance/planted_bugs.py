@@ -40,6 +40,11 @@ def replacing(owner: Any, name: str) -> Callable[[Callable], Callable[[MonkeyPat
     return of
 
 
+def by(helper: Callable[[MonkeyPatch, Callable], None]) -> Callable[[Callable], Callable[[MonkeyPatch], None]]:
+    """Make a bug of the function that `helper` takes."""
+    return lambda bug: wraps(bug)(lambda patch: helper(patch, bug))
+
+
 # Budget
 
 

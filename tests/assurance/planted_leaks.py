@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from planted_bugs import around, replacing
+from planted_bugs import around, by, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.data.split_view
@@ -156,14 +156,11 @@ def released_with(patch: MonkeyPatch, change: Callable) -> None:
     changed(patch)
 
 
-def true_smallest_size(patch: MonkeyPatch) -> None:
+@by(released_with)
+def true_smallest_size(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
     """Take the smallest size from the truth, as the published reference implementation does."""
-
-    def bounded(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
-        post = Matching(IsotonicFit(min_size=int(np.flatnonzero(truth.counts[0])[0])))
-        return replace(mechanism, post=post) if isinstance(mechanism.post, Matching) else mechanism
-
-    released_with(patch, bounded)
+    post = Matching(IsotonicFit(min_size=int(np.flatnonzero(truth.counts[0])[0])))
+    return replace(mechanism, post=post) if isinstance(mechanism.post, Matching) else mechanism
 
 
 @dataclass(frozen=True)
@@ -202,16 +199,13 @@ def warm_start(estimate: Any, truth: CountOfCounts) -> np.ndarray:
     return (estimate.values + truth.counts) // 2
 
 
-def kept_truth(patch: MonkeyPatch) -> None:
+@by(released_with)
+def kept_truth(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
     """The post-process got a copy of the true counts along with the measurement, and breaks ties by it."""
+    counts = truth.counts.copy()
 
-    def with_copy(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
-        counts = truth.counts.copy()
+    def look(estimate: Any, _: CountOfCounts) -> np.ndarray:
+        return estimate.values + (estimate.values == counts)
 
-        def look(estimate: Any, _: CountOfCounts) -> np.ndarray:
-            return estimate.values + (estimate.values == counts)
-
-        known = isinstance(mechanism.post, TreeProjection)
-        return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism
-
-    released_with(patch, with_copy)
+    known = isinstance(mechanism.post, TreeProjection)
+    return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism

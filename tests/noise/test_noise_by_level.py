@@ -85,16 +85,6 @@ def test_a_measurement_says_whether_its_noise_was_secure():
     assert Geometric(View.COUNTS, 1).measure(counts((1,), (0,)), Secure()).secure
 
 
-def test_a_part_has_the_noise_of_its_level_and_place():
-    truth = counts((1, 2, 4), (0, 0, 1))
-    noise = Geometric(View.COUNTS, 3)
-    part, again = (noise.noisy_tables(truth, Seeded("k"), "data", 1, (5, 5, 2)) for _ in range(2))
-    for a, b in zip(part, again, strict=True):
-        assert np.array_equal(a, b)
-    whole = noise.noisy_tables(truth, Seeded("k"), "data", 0, (5, 2, 2))
-    assert not np.array_equal(whole[0], part[0])
-
-
 def test_narrow_tables_hold_the_same_noise():
     truth = counts((1, 2, 4), (0, 0, 1))
     narrow = CountOfCounts(TREE, tuple(table.astype(np.int32) for table in truth.tables))

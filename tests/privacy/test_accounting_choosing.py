@@ -7,7 +7,6 @@ import pytest
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise
 from pgsr.privacy.accounting.choosing import variance_of
 from pgsr.privacy.accounting.composing import composed
-from pgsr.privacy.accounting.noise_rho import geometric_of_rho
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
@@ -18,15 +17,6 @@ ONE, TWO, WIDE = Sensitivity(((1,),)), Sensitivity(((1, 1),)), Sensitivity(((3, 
 def test_pure_budgets_buy_geometric_noise() -> None:
     found = best_noise(PureEpsilon("1/2"), [ONE, TWO, ONE], ["1/4", 0, "3/4"])
     assert found == (GeometricNoise(Fraction(1, 8)), None, GeometricNoise(Fraction(3, 8)))
-
-
-@pytest.mark.parametrize("rho", ["0.01", "2", "2.5", "50"])
-def test_rho_buys_the_law_with_less_variance(rho) -> None:
-    noise, *_ = best_noise(Rho(rho), [ONE])
-    assert noise is not None
-    both = variance_of(GaussianNoise(Fraction(rho)), ONE), variance_of(geometric_of_rho(Fraction(rho), ONE), ONE)
-    assert variance_of(noise, ONE) == pytest.approx(min(both), rel=1e-8)
-    assert isinstance(noise, GeometricNoise) == (both[1] <= both[0] * (1 + 1e-9))
 
 
 def test_geometric_noise_wins_from_this_rho_on() -> None:

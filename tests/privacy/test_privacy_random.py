@@ -81,7 +81,7 @@ def test_keys_do_not_collide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every measurement, replicate and seed gives another key; counted over keys, not over a few of their bytes."""
     monkeypatch.setattr("pgsr.privacy.random.ByteStream", lambda key: key)
     sources = [Seeded(key, replicate) for key in ("a", "1", 1, 11, "") for replicate in (0, 1, 11)]
-    wanted = scale(150_000, 1_000_000)
+    wanted = scale(50_000, 1_000_000)
     made = itertools.islice(itertools.product(identities(), sources), wanted)
     keys = {source.stream(StreamId(*identity)) for identity, source in made}
     assert len(keys) == wanted
