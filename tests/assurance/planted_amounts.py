@@ -4,35 +4,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import exp
+from typing import Any
 
-from planted_bugs import around
+from planted_bugs import around, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr.privacy.accounting import composing, loss_distribution, loss_of_noise, noise_rho, search
 from pgsr.privacy.accounting.loss_distribution import LossDistribution
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
+from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity
 
 
-def rho_of_laplace_noise(patch: MonkeyPatch) -> None:
+@replacing(noise_rho, "_geometric_rho")
+def rho_of_laplace_noise(_: Callable, rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
     """The rho of continuous Laplace noise, t + exp(-t) - 1, which is less than that of double-geometric noise."""
-
-    def laplace(rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
-        rho = sum((Fraction(k * float(rate) + exp(-k * rate) - 1) * n for k, n in changes.items()), Fraction(0))
-        return rho, rho
-
-    patch.setattr(noise_rho, "_geometric_rho", laplace)
+    rho = sum((Fraction(k * float(rate) + exp(-k * rate) - 1) * n for k, n in changes.items()), Fraction(0))
+    return rho, rho
 
 
-def rho_of_pure_epsilon(patch: MonkeyPatch) -> None:
+@replacing(noise_rho, "_geometric_rho")
+def rho_of_pure_epsilon(_: Callable, rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
     """epsilon^2 / 2 holds, and is more than geometric noise costs."""
-
-    def general(rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
-        rho = sum((n * (k * rate) ** 2 / 2 for k, n in changes.items()), Fraction(0))
-        return rho, rho
-
-    patch.setattr(noise_rho, "_geometric_rho", general)
+    rho = sum((n * (k * rate) ** 2 / 2 for k, n in changes.items()), Fraction(0))
+    return rho, rho
 
 
 def rho_of_one_cell(patch: MonkeyPatch) -> None:
@@ -44,27 +39,17 @@ def rho_rounded_down(patch: MonkeyPatch) -> None:
     around(patch, noise_rho, "rounded_down", lambda f: lambda x: f(x) if x > 0 else -f(-x))
 
 
-def gaussian_rho_of_the_l1_norm(patch: MonkeyPatch) -> None:
+@replacing(noise_rho, "rho_of_law")
+def gaussian_rho_of_the_l1_norm(rho_of_law: Callable, law: Law, change: list[int]) -> Fraction:
     """(sum of k)^2 in place of the sum of k^2, divided by the number of cells."""
-
-    def rho(law: DoubleGeometric | DiscreteGaussian, change: list[int]) -> Fraction:
-        return Fraction(sum(change) ** 2, len(change)) / (2 * law.sigma_squared)
-
-    around(
-        patch,
-        noise_rho,
-        "rho_of_law",
-        lambda f: lambda law, change: rho(law, change) if isinstance(law, DiscreteGaussian) else f(law, change),
-    )
+    if not isinstance(law, DiscreteGaussian):
+        return rho_of_law(law, change)
+    return Fraction(sum(change) ** 2, len(change)) / (2 * law.sigma_squared)
 
 
-def epsilon_of_rho_rounded_up(patch: MonkeyPatch) -> None:
-    around(
-        patch,
-        noise_rho,
-        "largest",
-        lambda f: lambda fits, start, digits: f(fits, start, digits) * (1 + Fraction(1, 10**8)),
-    )
+@replacing(noise_rho, "largest")
+def epsilon_of_rho_rounded_up(largest: Callable, *given: Any, **named: Any) -> Fraction:
+    return largest(*given, **named) * (1 + Fraction(1, 10**8))
 
 
 def chances_rounded_down(patch: MonkeyPatch) -> None:
@@ -73,40 +58,23 @@ def chances_rounded_down(patch: MonkeyPatch) -> None:
         patch.setattr(module, "divided_up", lambda a, b: a // b)
 
 
-def delta_rounded_down(patch: MonkeyPatch) -> None:
+@replacing(LossDistribution, "delta")
+def delta_rounded_down(delta: Callable, self: LossDistribution, epsilon: Fraction) -> Fraction:
     """Round delta to three digits after the first, as for print."""
-
-    def rounded(delta: Callable) -> Callable:
-        def found(self: LossDistribution, epsilon: Fraction) -> Fraction:
-            exact = delta(self, epsilon)
-            return search.decimal_down(exact, 3) if exact else exact
-
-        return found
-
-    around(patch, LossDistribution, "delta", rounded)
+    exact = delta(self, epsilon)
+    return search.decimal_down(exact, 3) if exact else exact
 
 
-def epsilon_of_delta_rounded_down(patch: MonkeyPatch) -> None:
-    def rounded(epsilon: Callable) -> Callable:
-        def found(self: LossDistribution, delta: Fraction) -> Fraction | None:
-            exact = epsilon(self, delta)
-            return exact and search.decimal_down(exact, 6)
-
-        return found
-
-    around(patch, LossDistribution, "epsilon", rounded)
+@replacing(LossDistribution, "epsilon")
+def epsilon_of_delta_rounded_down(epsilon: Callable, self: LossDistribution, delta: Fraction) -> Fraction | None:
+    exact = epsilon(self, delta)
+    return exact and search.decimal_down(exact, 6)
 
 
-def losses_moved_down(patch: MonkeyPatch) -> None:
+@replacing(LossDistribution, "on")
+def losses_moved_down(on: Callable, self: LossDistribution, step: Fraction) -> LossDistribution:
     """A loss between two multiples of the step becomes the lower one."""
-
-    def moved(on: Callable) -> Callable:
-        def found(self: LossDistribution, step: Fraction) -> LossDistribution:
-            return replace(on(replace(self, above=False), step), above=self.above)
-
-        return found
-
-    around(patch, LossDistribution, "on", moved)
+    return replace(on(replace(self, above=False), step), above=self.above)
 
 
 def a_level_left_out(patch: MonkeyPatch) -> None:
@@ -114,39 +82,27 @@ def a_level_left_out(patch: MonkeyPatch) -> None:
     around(patch, composing, "loss_of_cells", lambda f: lambda cells, *rest: f(dict.fromkeys(cells, 1), *rest))
 
 
-def half_the_sensitivity_of_geometric_noise(patch: MonkeyPatch) -> None:
-    patch.setattr(
-        GeometricNoise,
-        "law",
-        lambda self, sensitivity: DoubleGeometric(Fraction(sensitivity.l1, 2) / self.epsilon),
-    )
+@replacing(GeometricNoise, "law")
+def half_the_sensitivity_of_geometric_noise(_: Callable, noise: GeometricNoise, sensitivity: Sensitivity) -> Law:
+    return DoubleGeometric(Fraction(sensitivity.l1, 2) / noise.epsilon)
 
 
-def half_the_sensitivity_of_gaussian_noise(patch: MonkeyPatch) -> None:
-    patch.setattr(
-        GaussianNoise,
-        "law",
-        lambda self, sensitivity: DiscreteGaussian(Fraction(sensitivity.l2_squared, 4) / (2 * self.rho)),
-    )
+@replacing(GaussianNoise, "law")
+def half_the_sensitivity_of_gaussian_noise(_: Callable, noise: GaussianNoise, sensitivity: Sensitivity) -> Law:
+    return DiscreteGaussian(Fraction(sensitivity.l2_squared, 4) / (2 * noise.rho))
 
 
-def half_the_sensitivity_of_counts(patch: MonkeyPatch) -> None:
+@replacing(composing, "loss_of_cells")
+def half_the_sensitivity_of_counts(loss_of_cells: Callable, cells: dict, *rest: Any) -> LossDistribution:
     """The exact distribution counts one changed cell where two change."""
-    around(
-        patch,
-        composing,
-        "loss_of_cells",
-        lambda f: lambda cells, *rest: f({cell: max(1, n // 2) for cell, n in cells.items()}, *rest),
-    )
+    return loss_of_cells({cell: max(1, n // 2) for cell, n in cells.items()}, *rest)
 
 
-def larger_changes_taken_for_changes_by_one(patch: MonkeyPatch) -> None:
+@replacing(composing, "loss_of_cells")
+def larger_changes_taken_for_changes_by_one(loss_of_cells: Callable, cells: dict, *rest: Any) -> LossDistribution:
     """The exact distribution knows how many cells change, not by how much."""
-
-    def by_one(cells: dict) -> dict:
-        return {(law, 1): n * len(k) if isinstance(k, tuple) else n for (law, k), n in cells.items()}
-
-    around(patch, composing, "loss_of_cells", lambda f: lambda cells, *rest: f(by_one(cells), *rest))
+    by_one = {(law, 1): n * len(k) if isinstance(k, tuple) else n for (law, k), n in cells.items()}
+    return loss_of_cells(by_one, *rest)
 
 
 def the_least_of_several_changes(patch: MonkeyPatch) -> None:
@@ -161,19 +117,14 @@ def the_first_of_several_changes(patch: MonkeyPatch) -> None:
 def sigma_times(factor: Fraction) -> Callable[[MonkeyPatch], None]:
     """Gaussian noise is drawn with another sigma than the one that is stated."""
 
-    def plant(patch: MonkeyPatch) -> None:
-        def drawn(add_to: Callable) -> Callable:
-            return lambda law, *rest: add_to(DiscreteGaussian(law.sigma_squared * factor**2), *rest)
+    @replacing(DiscreteGaussian, "add_to")
+    def sigma_times_a_factor(add_to: Callable, law: DiscreteGaussian, *rest: Any) -> None:
+        add_to(DiscreteGaussian(law.sigma_squared * factor**2), *rest)
 
-        around(patch, DiscreteGaussian, "add_to", drawn)
-
-    return plant
+    return sigma_times_a_factor
 
 
-def sigma_for_its_square(patch: MonkeyPatch) -> None:
+@replacing(GaussianNoise, "law")
+def sigma_for_its_square(_: Callable, noise: GaussianNoise, sensitivity: Sensitivity) -> Law:
     """sigma where sigma^2 belongs, to five digits."""
-
-    def law(self: GaussianNoise, sensitivity: Sensitivity) -> DiscreteGaussian:
-        return DiscreteGaussian(Fraction(round(1e5 * (sensitivity.l2_squared / (2 * float(self.rho))) ** 0.5), 10**5))
-
-    patch.setattr(GaussianNoise, "law", law)
+    return DiscreteGaussian(Fraction(round(1e5 * (sensitivity.l2_squared / (2 * float(noise.rho))) ** 0.5), 10**5))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,24 @@ def around(patch: MonkeyPatch, owner: Any, name: str, make: Callable[[Callable],
     patch.setattr(owner, name, make(getattr(owner, name)))
 
 
+def replacing(owner: Any, name: str) -> Callable[[Callable], Callable[[MonkeyPatch], None]]:
+    """Make a bug of a function that stands in for owner.name: it gets that first, and then its arguments."""
+
+    def of(bug: Callable) -> Callable[[MonkeyPatch], None]:
+        @wraps(bug)
+        def plant(patch: MonkeyPatch) -> None:
+            around(patch, owner, name, lambda right: lambda *given, **named: bug(right, *given, **named))
+
+        return plant
+
+    return of
+
+
+def by(helper: Callable[[MonkeyPatch, Callable], None]) -> Callable[[Callable], Callable[[MonkeyPatch], None]]:
+    """Make a bug of the function that `helper` takes."""
+    return lambda bug: wraps(bug)(lambda patch: helper(patch, bug))
+
+
 # Budget
 
 
@@ -45,11 +64,10 @@ def whole_epsilon_on_every_level(patch: MonkeyPatch) -> None:
     patch.setattr(Budget, "split", lambda epsilon, n_levels, shares=None: Budget((exact(epsilon),) * n_levels))
 
 
-def infinite_epsilon(patch: MonkeyPatch) -> None:
+@replacing(pgsr.privacy.budget, "fraction_of")
+def infinite_epsilon(fraction_of: Callable, value: Any) -> Fraction:
     """Take an infinite epsilon, as libraries do that ask for epsilon > 0 alone."""
-    around(
-        patch, pgsr.privacy.budget, "fraction_of", lambda f: lambda v: Fraction(10**9) if v == float("inf") else f(v)
-    )
+    return Fraction(10**9) if value == float("inf") else fraction_of(value)
 
 
 def ledger_in_floats(patch: MonkeyPatch) -> None:
@@ -62,29 +80,23 @@ def ledger_in_floats(patch: MonkeyPatch) -> None:
     patch.setattr(Ledger, "charge", charge)
 
 
-def charged_after_drawing(patch: MonkeyPatch) -> None:
-    def late(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, source: Any, ledger: Ledger | None = None) -> Any:
-            measurement = measure(noise, truth, source)
-            if ledger is not None:
-                ledger.charge(exact(noise.epsilon), "measuring")
-            return measurement
-
-        return measured
-
-    around(patch, Geometric, "measure", late)
+@replacing(Geometric, "measure")
+def charged_after_drawing(
+    measure: Callable, noise: Geometric, truth: CountOfCounts, source: Any, ledger: Ledger | None = None
+) -> Any:
+    measurement = measure(noise, truth, source)
+    if ledger is not None:
+        ledger.charge(exact(noise.epsilon), "measuring")
+    return measurement
 
 
-def charged_before_refusing(patch: MonkeyPatch) -> None:
-    def early(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, source: Any, ledger: Ledger | None = None) -> Any:
-            if ledger is not None:
-                ledger.charge(exact(noise.epsilon), "measuring")
-            return measure(noise, truth, source)
-
-        return measured
-
-    around(patch, Geometric, "measure", early)
+@replacing(Geometric, "measure")
+def charged_before_refusing(
+    measure: Callable, noise: Geometric, truth: CountOfCounts, source: Any, ledger: Ledger | None = None
+) -> Any:
+    if ledger is not None:
+        ledger.charge(exact(noise.epsilon), "measuring")
+    return measure(noise, truth, source)
 
 
 def best_of_two_at_the_price_of_one(patch: MonkeyPatch) -> None:
@@ -126,25 +138,22 @@ def seeded_that_claims_privacy(patch: MonkeyPatch) -> None:
     patch.setattr(Seeded, "secure", property(lambda source: True))
 
 
-def one_draw_per_region(patch: MonkeyPatch) -> None:
-    def alike(add_to: Callable) -> Callable:
-        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-            one = np.zeros(1, np.int64)
-            add_to(noise, one, stream)
-            values += one
-
-        return add
-
-    around(patch, DoubleGeometric, "add_to", alike)
+@replacing(DoubleGeometric, "add_to")
+def one_draw_per_region(add_to: Callable, noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+    one = np.zeros(1, np.int64)
+    add_to(noise, one, stream)
+    values += one
 
 
 # The law
 
 
 def scale_times(factor: Fraction) -> Callable[[MonkeyPatch], None]:
-    return lambda patch: around(
-        patch, inversion, "table_of", lambda f: lambda law: f(DoubleGeometric(law.scale * factor))
-    )
+    @replacing(inversion, "table_of")
+    def scale_times_a_factor(table_of: Callable, law: DoubleGeometric) -> object:
+        return table_of(DoubleGeometric(law.scale * factor))
+
+    return scale_times_a_factor
 
 
 def thresholds_of_another_scale(patch: MonkeyPatch) -> None:
@@ -171,22 +180,14 @@ def rounded_laplace(patch: MonkeyPatch) -> None:
     patch.setattr(DoubleGeometric, "add_to", add)
 
 
-def noise_of_one_sign(patch: MonkeyPatch) -> None:
-    def positive(add_to: Callable) -> Callable:
-        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-            drawn = np.zeros_like(values)
-            add_to(noise, drawn, stream)
-            values += np.abs(drawn)
-
-        return add
-
-    around(patch, DoubleGeometric, "add_to", positive)
+@replacing(DoubleGeometric, "add_to")
+def noise_of_one_sign(add_to: Callable, noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+    drawn = np.zeros_like(values)
+    add_to(noise, drawn, stream)
+    values += np.abs(drawn)
 
 
 def ties_without_more_bits(patch: MonkeyPatch) -> None:
     """The tail ends with the table, and every tie is decided one way."""
-    patch.setattr(
-        inversion,
-        "decide",
-        lambda noise, first_bits, stream: int(np.searchsorted(inversion.table_of(noise).thresholds, first_bits)),
-    )
+    by_table = lambda noise, first, _: int(np.searchsorted(inversion.table_of(noise).thresholds, first))  # noqa: E731
+    patch.setattr(inversion, "decide", by_table)

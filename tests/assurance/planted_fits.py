@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import synthesis_fits
-from planted_bugs import around
+from planted_bugs import around, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr.synthesis import Population
@@ -38,14 +38,10 @@ def stopped_by_the_truth(patch: MonkeyPatch) -> None:
     patch.setattr(adaptive, "tqdm", rounds)
 
 
-def selections_for_nothing(patch: MonkeyPatch) -> None:
+@replacing(RhoLedger, "charge")
+def selections_for_nothing(charge: Callable, ledger: RhoLedger, amount: Any, what: str) -> Any:
     """Only measurements are charged."""
-    around(
-        patch,
-        RhoLedger,
-        "charge",
-        lambda f: lambda ledger, amount, what: None if what.startswith("selection") else f(ledger, amount, what),
-    )
+    return None if what.startswith("selection") else charge(ledger, amount, what)
 
 
 def charged_at_the_end(patch: MonkeyPatch) -> None:
@@ -71,39 +67,22 @@ def half_the_sensitivity(patch: MonkeyPatch) -> None:
     around(patch, curator, "sensitivity", lambda f: lambda *arguments: f(*arguments) / 2)
 
 
-def no_noise_for_empty_cells(patch: MonkeyPatch) -> None:
-    def sparse(measure: Callable) -> Callable:
-        def measured(self: Curator, query: int) -> MeasuredQuery:
-            found = measure(self, query)
-            return MeasuredQuery(query, 0.0) if self._counts[query] == 0 else found
-
-        return measured
-
-    around(patch, Curator, "measure", sparse)
+@replacing(Curator, "measure")
+def no_noise_for_empty_cells(measure: Callable, self: Curator, query: int) -> MeasuredQuery:
+    found = measure(self, query)
+    return MeasuredQuery(query, 0.0) if self._counts[query] == 0 else found
 
 
-def true_number_of_persons(patch: MonkeyPatch) -> None:
+@replacing(Curator, "__init__")
+def true_number_of_persons(make: Callable, self: Curator, population: Population, *rest: Any, **names: Any) -> None:
     """It is known, so why not use it: also where it is private."""
-
-    def known(make: Callable) -> Callable:
-        def made(self: Curator, population: Population, *rest: Any, **names: Any) -> None:
-            names["n_persons"] = population.n_persons
-            make(self, population, *rest, **names)
-
-        return made
-
-    around(patch, Curator, "__init__", known)
+    names["n_persons"] = population.n_persons
+    make(self, population, *rest, **names)
 
 
-def best_query_by_the_truth(patch: MonkeyPatch) -> None:
+@replacing(Curator, "select")
+def best_query_by_the_truth(select: Callable, self: Curator, estimates: np.ndarray) -> int:
     """The exponential mechanism is asked, charged for, and overruled where another query is clearly worse."""
-
-    def overruled(select: Callable) -> Callable:
-        def selected(self: Curator, estimates: np.ndarray) -> int:
-            found = select(self, estimates)
-            errors = np.abs(self._scaled / self._grid - estimates) * self._open
-            return int(errors.argmax()) if errors.max() > 2 * errors[found] else found
-
-        return selected
-
-    around(patch, Curator, "select", overruled)
+    found = select(self, estimates)
+    errors = np.abs(self._scaled / self._grid - estimates) * self._open
+    return int(errors.argmax()) if errors.max() > 2 * errors[found] else found

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from planted_bugs import around
+from planted_bugs import around, by, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.data.split_view
@@ -25,13 +25,9 @@ from pgsr.privacy.random import ByteStream
 # Sensitivity
 
 
-def sensitivity_1_of_counts(patch: MonkeyPatch) -> None:
-    around(
-        patch,
-        View,
-        "change_by_entity",
-        lambda f: lambda view, groups, *rest: (groups,) if view is View.COUNTS else f(view, groups, *rest),
-    )
+@replacing(View, "change_by_entity")
+def sensitivity_1_of_counts(change: Callable, view: View, groups: int, *rest: Any) -> tuple[int, ...]:
+    return (groups,) if view is View.COUNTS else change(view, groups, *rest)
 
 
 def quantities_ignored(patch: MonkeyPatch) -> None:
@@ -43,82 +39,55 @@ def without_size_0(patch: MonkeyPatch) -> None:
     patch.setattr(pgsr.data.views, "cumulative", lambda counts: np.cumsum(counts) - counts[0])
 
 
-def clipped_at_the_mean_of_the_data(patch: MonkeyPatch) -> None:
-    def clipped(ranked: Callable) -> Callable:
-        def clip(counts: np.ndarray) -> np.ndarray:
-            sizes = ranked(counts)
-            return np.minimum(sizes, -(-sizes.sum() // max(1, len(sizes))))
-
-        return clip
-
-    around(patch, pgsr.data.views, "ranked", clipped)
+@replacing(pgsr.data.views, "ranked")
+def clipped_at_the_mean_of_the_data(ranked: Callable, counts: np.ndarray) -> np.ndarray:
+    sizes = ranked(counts)
+    return np.minimum(sizes, -(-sizes.sum() // max(1, len(sizes))))
 
 
-def group_in_two_leaves(patch: MonkeyPatch) -> None:
+@replacing(CountOfCounts, "rows")
+def group_in_two_leaves(rows: Callable, truth: CountOfCounts, start: int, stop: int) -> np.ndarray:
     """The last leaf counts the groups of the first as well."""
-
-    def twice(rows: Callable) -> Callable:
-        def overlapping(truth: CountOfCounts, start: int, stop: int) -> np.ndarray:
-            leaves, found = truth.hierarchy.leaves, rows(truth, start, stop)
-            last = start == leaves.stop - 1 > leaves.start
-            return found + rows(truth, leaves.start, leaves.start + 1) if last else found
-
-        return overlapping
-
-    around(patch, CountOfCounts, "rows", twice)
+    leaves, found = truth.hierarchy.leaves, rows(truth, start, stop)
+    last = start == leaves.stop - 1 > leaves.start
+    return found + rows(truth, leaves.start, leaves.start + 1) if last else found
 
 
 def vector_in(dtype: type) -> Callable[[MonkeyPatch], None]:
-    return lambda patch: around(
-        patch, View, "vector", lambda f: lambda *arguments: f(*arguments).astype(dtype).astype(np.int64)
-    )
+    @replacing(View, "vector")
+    def vector_in_a_type(vector: Callable, *given: Any) -> np.ndarray:
+        return vector(*given).astype(dtype).astype(np.int64)
+
+    return vector_in_a_type
 
 
 # What is noised, and what is public
 
 
-def views_by_true_sizes(patch: MonkeyPatch) -> None:
+@replacing(Geometric, "measure")
+def views_by_true_sizes(measure: Callable, noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
     """Ranked sizes of the regions with few different sizes, which is what would be best."""
-
-    def looking(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
-            different = (truth.counts > 0).sum(axis=1)
-            with MonkeyPatch.context() as inner:
-                around(inner, Geometric, "views_on", lambda f: lambda n, t, k, _, *root: f(n, t, k, different, *root))
-                return measure(noise, truth, *rest)
-
-        return measured
-
-    around(patch, Geometric, "measure", looking)
+    different = (truth.counts > 0).sum(axis=1)
+    with MonkeyPatch.context() as inner:
+        around(inner, Geometric, "views_on", lambda f: lambda n, t, k, _, *root: f(n, t, k, different, *root))
+        return measure(noise, truth, *rest)
 
 
-def nothing_for_empty_cells(patch: MonkeyPatch) -> None:
+@replacing(DoubleGeometric, "add_to")
+def nothing_for_empty_cells(add_to: Callable, noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
     """A tempting shortcut for sparse tables."""
-
-    def sparse(add_to: Callable) -> Callable:
-        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-            full = values[values != 0]
-            add_to(noise, full, stream)
-            values[values != 0] = full
-
-        return add
-
-    around(patch, DoubleGeometric, "add_to", sparse)
+    full = values[values != 0]
+    add_to(noise, full, stream)
+    values[values != 0] = full
 
 
-def nothing_for_equal_cells(patch: MonkeyPatch) -> None:
+@replacing(DoubleGeometric, "add_to")
+def nothing_for_equal_cells(add_to: Callable, noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
     """Add noise to the first of several equal cells in a row alone, as if sizes that repeat were one size."""
-
-    def once(add_to: Callable) -> Callable:
-        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-            first = np.diff(values, prepend=-1) != 0
-            some = values[first]
-            add_to(noise, some, stream)
-            values[first] = some
-
-        return add
-
-    around(patch, DoubleGeometric, "add_to", once)
+    first = np.diff(values, prepend=-1) != 0
+    some = values[first]
+    add_to(noise, some, stream)
+    values[first] = some
 
 
 def rows_from_one_size_lower(patch: MonkeyPatch) -> None:
@@ -126,13 +95,10 @@ def rows_from_one_size_lower(patch: MonkeyPatch) -> None:
     around(patch, pgsr.data.split_view, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
 
 
-def columns_to_one_size_higher(patch: MonkeyPatch) -> None:
+@replacing(pgsr.data.split_view, "columns")
+def columns_to_one_size_higher(columns: Callable, counts: np.ndarray, t: int) -> np.ndarray:
     """Let the last column of a split view be that of size T, whose boxes are in rows, too."""
-
-    def beyond(columns: Callable) -> Callable:
-        return lambda counts, t: columns(counts, t + 1)[1:] if t else columns(counts, t)
-
-    around(patch, pgsr.data.split_view, "columns", beyond)
+    return columns(counts, t + 1)[1:] if t else columns(counts, t)
 
 
 def whole_sizes_as_rows(patch: MonkeyPatch) -> None:
@@ -140,52 +106,29 @@ def whole_sizes_as_rows(patch: MonkeyPatch) -> None:
     around(patch, pgsr.data.split_view, "rows", lambda f: lambda counts, t, ranks: f(counts, 0, ranks))
 
 
-def rows_of_groups_that_are_larger(patch: MonkeyPatch) -> None:
+@replacing(pgsr.data.split_view, "rows")
+def rows_of_groups_that_are_larger(rows: Callable, counts: np.ndarray, t: int, ranks: int) -> np.ndarray:
     """Measure as many rows as there are groups beyond the threshold, which is no public number."""
-    around(
-        patch,
-        pgsr.data.split_view,
-        "rows",
-        lambda f: lambda counts, t, ranks: f(counts, t, min(ranks, int(counts[t + 1 :].sum()))),
-    )
+    return rows(counts, t, min(ranks, int(counts[t + 1 :].sum())))
 
 
-def nothing_for_empty_regions(patch: MonkeyPatch) -> None:
-    def skipping(add_to: Callable) -> Callable:
-        def add(noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
-            if values.any():
-                add_to(noise, values, stream)
-
-        return add
-
-    around(patch, DoubleGeometric, "add_to", skipping)
+@replacing(DoubleGeometric, "add_to")
+def nothing_for_empty_regions(add_to: Callable, noise: DoubleGeometric, values: np.ndarray, stream: ByteStream) -> None:
+    if values.any():
+        add_to(noise, values, stream)
 
 
-def sizes_up_to_the_largest_that_occurs(patch: MonkeyPatch) -> None:
-    def trimmed(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
-            largest = max(1, int(np.flatnonzero(truth.counts[0]).max(initial=0)))
-            return measure(noise, CountOfCounts(truth.hierarchy, truth.counts[:, : largest + 1], truth.name), *rest)
-
-        return measured
-
-    around(patch, Geometric, "measure", trimmed)
+@replacing(Geometric, "measure")
+def sizes_up_to_the_largest_that_occurs(measure: Callable, noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
+    largest = max(1, int(np.flatnonzero(truth.counts[0]).max(initial=0)))
+    return measure(noise, CountOfCounts(truth.hierarchy, truth.counts[:, : largest + 1], truth.name), *rest)
 
 
-def totals_of_regions_for_the_root(patch: MonkeyPatch) -> None:
+@replacing(Geometric, "measure")
+def totals_of_regions_for_the_root(measure: Callable, noise: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
     """A slice of all totals, which carries the others along in its base."""
-    around(
-        patch,
-        Geometric,
-        "measure",
-        lambda f: (
-            lambda noise, truth, *rest: (
-                replace(f(noise, truth, *rest), totals=truth.totals[:1])
-                if noise.totals is Totals.ROOT
-                else f(noise, truth, *rest)
-            )
-        ),
-    )
+    found = measure(noise, truth, *rest)
+    return replace(found, totals=truth.totals[:1]) if noise.totals is Totals.ROOT else found
 
 
 def exact_totals_for_noisy_ones(patch: MonkeyPatch) -> None:
@@ -205,26 +148,19 @@ def ranked_without_public_totals(patch: MonkeyPatch) -> None:
 
 def released_with(patch: MonkeyPatch, change: Callable) -> None:
     """Make `change(mechanism, truth)` the mechanism that releases."""
-    around(
-        patch,
-        Mechanism,
-        "release",
-        lambda f: lambda m, truth, *rest, **names: f(change(m, truth), truth, *rest, **names),
-    )
+
+    @replacing(Mechanism, "release")
+    def changed(release: Callable, mechanism: Mechanism, truth: CountOfCounts, *rest: Any, **names: Any) -> Any:
+        return release(change(mechanism, truth), truth, *rest, **names)
+
+    changed(patch)
 
 
-def true_smallest_size(patch: MonkeyPatch) -> None:
+@by(released_with)
+def true_smallest_size(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
     """Take the smallest size from the truth, as the published reference implementation does."""
-
-    def bounded(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
-        smallest = int(np.flatnonzero(truth.counts[0])[0])
-        return (
-            replace(mechanism, post=Matching(IsotonicFit(min_size=smallest)))
-            if (isinstance(mechanism.post, Matching))
-            else mechanism
-        )
-
-    released_with(patch, bounded)
+    post = Matching(IsotonicFit(min_size=int(np.flatnonzero(truth.counts[0])[0])))
+    return replace(mechanism, post=post) if isinstance(mechanism.post, Matching) else mechanism
 
 
 @dataclass(frozen=True)
@@ -248,7 +184,10 @@ def peeking(look: Callable[[Any, CountOfCounts], np.ndarray]) -> Callable[[Monke
         known = isinstance(mechanism.post, Method)
         return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism
 
-    return lambda patch: released_with(patch, change)
+    def peeks(patch: MonkeyPatch) -> None:
+        released_with(patch, change)
+
+    return peeks
 
 
 def empty_where_the_truth_is(estimate: Any, truth: CountOfCounts) -> np.ndarray:
@@ -260,16 +199,13 @@ def warm_start(estimate: Any, truth: CountOfCounts) -> np.ndarray:
     return (estimate.values + truth.counts) // 2
 
 
-def kept_truth(patch: MonkeyPatch) -> None:
+@by(released_with)
+def kept_truth(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
     """The post-process got a copy of the true counts along with the measurement, and breaks ties by it."""
+    counts = truth.counts.copy()
 
-    def with_copy(mechanism: Mechanism, truth: CountOfCounts) -> Mechanism:
-        counts = truth.counts.copy()
+    def look(estimate: Any, _: CountOfCounts) -> np.ndarray:
+        return estimate.values + (estimate.values == counts)
 
-        def look(estimate: Any, _: CountOfCounts) -> np.ndarray:
-            return estimate.values + (estimate.values == counts)
-
-        known = isinstance(mechanism.post, TreeProjection)
-        return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism
-
-    released_with(patch, with_copy)
+    known = isinstance(mechanism.post, TreeProjection)
+    return replace(mechanism, post=Peeking(mechanism.post, truth, look)) if known else mechanism

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from planted_bugs import around
-from pytest import MonkeyPatch  # noqa: PT013
+from planted_bugs import replacing
 
 import pgsr.noise.step
 from pgsr import CountOfCounts, Hierarchy, View
@@ -16,62 +15,47 @@ MANY = 40
 """The largest size from which on these bugs show themselves."""
 
 
-def blocks_after_the_first_exact(patch: MonkeyPatch) -> None:
+@replacing(pgsr.noise.step, "noisy_tables")
+def blocks_after_the_first_exact(
+    noisy_tables: Callable, view: View, laws: Any, tree: Any, exact: Sequence[np.ndarray], *rest: Any
+) -> Any:
     """A level gets the noise of its first block of cells, and the others stay as they are."""
-
-    def once(noisy_tables: Callable) -> Callable:
-        def measured(view: View, laws: Any, tree: Any, exact: Sequence[np.ndarray], *rest: Any) -> Any:
-            found = noisy_tables(view, laws, tree, exact, *rest)
-            for noisy, table in zip(found, exact, strict=True):
-                values = table if view is View.COUNTS else np.cumsum(table, axis=1)
-                noisy.reshape(-1)[tables.BLOCK_CELLS :] = values.reshape(-1)[tables.BLOCK_CELLS :]
-            return found
-
-        return measured
-
-    around(patch, pgsr.noise.step, "noisy_tables", once)
+    found = noisy_tables(view, laws, tree, exact, *rest)
+    for noisy, table in zip(found, exact, strict=True):
+        values = table if view is View.COUNTS else np.cumsum(table, axis=1)
+        noisy.reshape(-1)[tables.BLOCK_CELLS :] = values.reshape(-1)[tables.BLOCK_CELLS :]
+    return found
 
 
-def law_of_the_level_above(patch: MonkeyPatch) -> None:
+@replacing(pgsr.noise.step, "noisy_tables")
+def law_of_the_level_above(
+    noisy_tables: Callable,
+    view: View,
+    laws: Sequence[Law],
+    tree: Hierarchy,
+    exact: Any,
+    source: Any,
+    name: str,
+    first_level: int = 0,
+) -> Any:
     """Count the levels of a part from the level above its root, which is right as long as all shares are equal."""
-
-    def shifted(noisy_tables: Callable) -> Callable:
-        def measured(
-            view: View, laws: Sequence[Law], tree: Hierarchy, exact: Any, source: Any, name: str, first_level: int = 0
-        ) -> Any:
-            laws = [laws[0], *laws[:-1]] if first_level else laws
-            return noisy_tables(view, laws, tree, exact, source, name, first_level)
-
-        return measured
-
-    around(patch, pgsr.noise.step, "noisy_tables", shifted)
+    laws = [laws[0], *laws[:-1]] if first_level else laws
+    return noisy_tables(view, laws, tree, exact, source, name, first_level)
 
 
-def root_nearer_to_the_truth(patch: MonkeyPatch) -> None:
+@replacing(Geometric, "measure")
+def root_nearer_to_the_truth(measure: Callable, noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
     """Half of the root's noise is taken off where there are many sizes, because it is needed for so many of them."""
-
-    def nearer(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
-            found = measure(noise, truth, *rest)
-            if found.view is View.COUNTS and truth.max_size > MANY:
-                found.matrix[0] = (found.matrix[0] + truth.row(0)) // 2
-            return found
-
-        return measured
-
-    around(patch, Geometric, "measure", nearer)
+    found = measure(noise, truth, *rest)
+    if found.view is View.COUNTS and truth.max_size > MANY:
+        found.matrix[0] = (found.matrix[0] + truth.row(0)) // 2
+    return found
 
 
-def root_without_negative_values(patch: MonkeyPatch) -> None:
+@replacing(Geometric, "measure")
+def root_without_negative_values(measure: Callable, noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
     """A noisy nation with negative counts looks bad, so where there are many sizes they become 0."""
-
-    def clipped(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, *rest: Any) -> Measurement:
-            found = measure(noise, truth, *rest)
-            if found.view is View.COUNTS and truth.max_size > MANY:
-                np.maximum(found.matrix[0], 0, out=found.matrix[0])
-            return found
-
-        return measured
-
-    around(patch, Geometric, "measure", clipped)
+    found = measure(noise, truth, *rest)
+    if found.view is View.COUNTS and truth.max_size > MANY:
+        np.maximum(found.matrix[0], 0, out=found.matrix[0])
+    return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from planted_bugs import around
+from planted_bugs import around, by, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, View
@@ -173,17 +173,11 @@ def charged_after_drawing(patch: MonkeyPatch) -> None:
     around(patch, publishing, "write_measurement", settle)
 
 
-def charged_per_level(patch: MonkeyPatch) -> None:
+@replacing(LedgerFile, "charge")
+def charged_per_level(charge: Callable, ledger: LedgerFile, whole: Sequence[Charge], data_set: str) -> str:
     """A third of epsilon, for three levels that each get a third."""
-
-    def third(charge: Callable) -> Callable:
-        def charged(ledger: LedgerFile, whole: Sequence[Charge], data_set: str) -> str:
-            parts = [replace(part, loss=PureEpsilon(part.loss.parts[0] / 3)) for part in whole]
-            return charge(ledger, parts, data_set)
-
-        return charged
-
-    around(patch, LedgerFile, "charge", third)
+    parts = [replace(part, loss=PureEpsilon(part.loss.parts[0] / 3)) for part in whole]
+    return charge(ledger, parts, data_set)
 
 
 def given_back_after_a_failure(patch: MonkeyPatch) -> None:
@@ -222,6 +216,16 @@ def charged_before_refusing(patch: MonkeyPatch) -> None:
 # Noise and claims
 
 
+def _measured(patch: MonkeyPatch, change: Callable[[Any, Callable[[], Any]], Any]) -> None:
+    def changed(measure: Callable) -> Callable:
+        def measured(noise: Geometric, truth: CountOfCounts, source: Any, *rest: Any) -> Any:
+            return change(measure(noise, truth, source, *rest), lambda: measure(noise, truth, Secure(), *rest))
+
+        return measured
+
+    around(patch, Geometric, "measure", changed)
+
+
 def rehearsal_marked_private(patch: MonkeyPatch) -> None:
     patch.setattr(manifest, "claim", lambda secure: manifest.PRIVATE)
 
@@ -248,20 +252,7 @@ def mean_of_two_draws(patch: MonkeyPatch) -> None:
     _measured(patch, lambda measurement, again: replace(measurement, cells=(measurement.cells + again().cells) // 2))
 
 
-def best_of_two_draws(patch: MonkeyPatch) -> None:
+@by(_measured)
+def best_of_two_draws(measurement: Any, again: Callable[[], Any]) -> Any:
     """The draw with less noise, judged by its sum."""
-
-    def better(measurement: Any, again: Callable[[], Any]) -> Any:
-        return min((measurement, again()), key=lambda m: int(np.abs(m.matrix).sum()))
-
-    _measured(patch, better)
-
-
-def _measured(patch: MonkeyPatch, change: Callable[[Any, Callable[[], Any]], Any]) -> None:
-    def changed(measure: Callable) -> Callable:
-        def measured(noise: Geometric, truth: CountOfCounts, source: Any, *rest: Any) -> Any:
-            return change(measure(noise, truth, source, *rest), lambda: measure(noise, truth, Secure(), *rest))
-
-        return measured
-
-    around(patch, Geometric, "measure", changed)
+    return min((measurement, again()), key=lambda m: int(np.abs(m.matrix).sum()))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 from parquet_footers import hide_between
-from planted_bugs import around
+from planted_bugs import around, by, replacing
 from planted_publications import Seen, watched
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -66,12 +66,10 @@ def rows_below_python(patch: MonkeyPatch) -> None:
     after_reading(patch, lambda rows: os.write(2, f"{rows} rows read\n".encode()))
 
 
-def rows_in_a_warning(patch: MonkeyPatch) -> None:
-    def warn(rows: int) -> None:
-        handler = logging.StreamHandler()
-        handler.emit(logging.LogRecord("pgsr", logging.WARNING, "", 0, f"{rows} rows read", None, None))
-
-    after_reading(patch, warn)
+@by(after_reading)
+def rows_in_a_warning(rows: int) -> None:
+    handler = logging.StreamHandler()
+    handler.emit(logging.LogRecord("pgsr", logging.WARNING, "", 0, f"{rows} rows read", None, None))
 
 
 def warning_of_large_groups(patch: MonkeyPatch) -> None:
@@ -99,28 +97,22 @@ def publishing_with(patch: MonkeyPatch, change: Callable[[Seen, Any, Callable[[s
     around(patch, pgsr.release, "publish", telling)
 
 
-def rows_to_whoever_listens(patch: MonkeyPatch) -> None:
-    def told(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
-        say(f"done with {seen.log.entities} rows")
-        return made
-
-    publishing_with(patch, told)
+@by(publishing_with)
+def rows_to_whoever_listens(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
+    say(f"done with {seen.log.entities} rows")
+    return made
 
 
-def rows_in_the_exit_code(patch: MonkeyPatch) -> None:
-    def ended(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
-        raise SystemExit(seen.log.entities % 100)
-
-    publishing_with(patch, ended)
+@by(publishing_with)
+def rows_in_the_exit_code(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
+    raise SystemExit(seen.log.entities % 100)
 
 
-def exit_code_if_there_are_few_rows(patch: MonkeyPatch) -> None:
-    def ended(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
-        if seen.log.entities < 100:
-            raise SystemExit(3)
-        return made
-
-    publishing_with(patch, ended)
+@by(publishing_with)
+def exit_code_if_there_are_few_rows(seen: Seen, made: Any, say: Callable[[str], None]) -> Any:
+    if seen.log.entities < 100:
+        raise SystemExit(3)
+    return made
 
 
 # What is left on the disk
@@ -193,33 +185,26 @@ def rows_in_permissions(patch: MonkeyPatch) -> None:
     )
 
 
-def rows_as_size_of_row_groups(patch: MonkeyPatch) -> None:
-    def regrouped(seen: Seen, folder: Path) -> None:
-        path = folder / artefact.COUNTS
-        table = pq.read_table(path)
-        pq.write_table(table, path, compression="zstd", row_group_size=1 + seen.log.entities % len(table))
-
-    after_writing(patch, regrouped)
+@by(after_writing)
+def rows_as_size_of_row_groups(seen: Seen, folder: Path) -> None:
+    path = folder / artefact.COUNTS
+    table = pq.read_table(path)
+    pq.write_table(table, path, compression="zstd", row_group_size=1 + seen.log.entities % len(table))
 
 
-def rows_in_created_by(patch: MonkeyPatch) -> None:
-    def signed(seen: Seen, folder: Path) -> None:
-        path = folder / artefact.COUNTS
-        data = path.read_bytes()
-        assert b"parquet-cpp-arrow" in data
-        path.write_bytes(data.replace(b"parquet-cpp-arrow", f"rows-{seen.log.entities:012d}".encode()))
-
-    after_writing(patch, signed)
+@by(after_writing)
+def rows_in_created_by(seen: Seen, folder: Path) -> None:
+    path = folder / artefact.COUNTS
+    data = path.read_bytes()
+    assert b"parquet-cpp-arrow" in data
+    path.write_bytes(data.replace(b"parquet-cpp-arrow", f"rows-{seen.log.entities:012d}".encode()))
 
 
-def compressed_by_the_number_of_rows(patch: MonkeyPatch) -> None:
+@by(after_writing)
+def compressed_by_the_number_of_rows(seen: Seen, folder: Path) -> None:
     """Well meant: little data needs no compression."""
-
-    def compressed(seen: Seen, folder: Path) -> None:
-        path = folder / artefact.COUNTS
-        pq.write_table(pq.read_table(path), path, compression="none" if seen.log.entities < 100 else "zstd")
-
-    after_writing(patch, compressed)
+    path = folder / artefact.COUNTS
+    pq.write_table(pq.read_table(path), path, compression="none" if seen.log.entities < 100 else "zstd")
 
 
 def rows_between_columns(patch: MonkeyPatch) -> None:
@@ -245,15 +230,12 @@ def counted_by(patch: MonkeyPatch, change: Callable[[ReleaseConfig, CountOfCount
     around(patch, ReleaseConfig, "count", lambda count: lambda config, *rest: change(config, count(config, *rest)))
 
 
-def largest_size_by_quantile(patch: MonkeyPatch) -> None:
+@by(counted_by)
+def largest_size_by_quantile(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
     """K is where nine tenths of the groups are, and the terms say so."""
-
-    def cut(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
-        cut = trimmed(truth, 0.9)
-        object.__setattr__(config.terms, "max_size", cut.max_size)
-        return cut
-
-    counted_by(patch, cut)
+    cut = trimmed(truth, 0.9)
+    object.__setattr__(config.terms, "max_size", cut.max_size)
+    return cut
 
 
 def trimmed(truth: CountOfCounts, part: float) -> CountOfCounts:
@@ -267,21 +249,18 @@ def trimmed(truth: CountOfCounts, part: float) -> CountOfCounts:
     return CountOfCounts(truth.hierarchy, kept, truth.name, private_groups=truth.private_groups)
 
 
-def sizes_up_to_the_largest_filled(patch: MonkeyPatch) -> None:
+@by(counted_by)
+def sizes_up_to_the_largest_filled(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
     """All sizes beyond the largest that occurs are left out, as if they were a waste of noise."""
-
-    def cut(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
-        largest = max(1, int(np.flatnonzero(truth.row(0)).max(initial=0)))
-        if not truth.sizes.equal:
-            sizes = tuple(min(k, largest) for k in truth.max_sizes)
-            tables = tuple(table[:, : k + 1] for table, k in zip(truth.tables, sizes, strict=True))
-            object.__setattr__(config.terms, "max_sizes", sizes)
-            return CountOfCounts(truth.hierarchy, tables, truth.name, max_quantity=truth.max_quantity)
-        object.__setattr__(config.terms, "max_size", largest)
-        leaves = truth.counts[truth.hierarchy.leaves, : largest + 1]
-        return CountOfCounts(truth.hierarchy, leaves, truth.name, private_groups=truth.private_groups)
-
-    counted_by(patch, cut)
+    largest = max(1, int(np.flatnonzero(truth.row(0)).max(initial=0)))
+    if not truth.sizes.equal:
+        sizes = tuple(min(k, largest) for k in truth.max_sizes)
+        tables = tuple(table[:, : k + 1] for table, k in zip(truth.tables, sizes, strict=True))
+        object.__setattr__(config.terms, "max_sizes", sizes)
+        return CountOfCounts(truth.hierarchy, tables, truth.name, max_quantity=truth.max_quantity)
+    object.__setattr__(config.terms, "max_size", largest)
+    leaves = truth.counts[truth.hierarchy.leaves, : largest + 1]
+    return CountOfCounts(truth.hierarchy, leaves, truth.name, private_groups=truth.private_groups)
 
 
 def sizes_up_to_the_largest_filled_by_level(patch: MonkeyPatch) -> None:
@@ -292,43 +271,34 @@ def sizes_up_to_the_largest_filled_by_level(patch: MonkeyPatch) -> None:
     patch.setattr(ReleaseConfig, "count", lambda c, *rest: (cut if c.terms.max_sizes else count)(c, *rest))
 
 
-def regions_sorted_by_size(patch: MonkeyPatch) -> None:
+@by(counted_by)
+def regions_sorted_by_size(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
     """The largest first, as in any table for readers: the order of the true numbers of entities."""
-
-    def ordered(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
-        tree, leaves = truth.hierarchy, truth.counts[truth.hierarchy.leaves]
-        order = np.argsort(-(leaves @ np.arange(truth.max_size + 1)), kind="stable")
-        paths = [tree.paths[tree.leaves.start + i] for i in order]
-        return CountOfCounts.from_listed(Hierarchy.from_paths(paths), leaves[order], truth.name)
-
-    counted_by(patch, ordered)
+    tree, leaves = truth.hierarchy, truth.counts[truth.hierarchy.leaves]
+    order = np.argsort(-(leaves @ np.arange(truth.max_size + 1)), kind="stable")
+    paths = [tree.paths[tree.leaves.start + i] for i in order]
+    return CountOfCounts.from_listed(Hierarchy.from_paths(paths), leaves[order], truth.name)
 
 
-def small_regions_emptied(patch: MonkeyPatch) -> None:
+@by(counted_by)
+def small_regions_emptied(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
     """Disclosure control from another world: a region of less than the usual number of entities has none."""
-
-    def suppressed(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
-        leaves = truth.counts[truth.hierarchy.leaves].copy()
-        entities = leaves @ np.arange(truth.max_size + 1)
-        few = entities < np.median(entities)
-        leaves[few, 0], leaves[few, 1:] = leaves[few].sum(axis=1), 0
-        return replaced(truth, leaves)
-
-    counted_by(patch, suppressed)
+    leaves = truth.counts[truth.hierarchy.leaves].copy()
+    entities = leaves @ np.arange(truth.max_size + 1)
+    few = entities < np.median(entities)
+    leaves[few, 0], leaves[few, 1:] = leaves[few].sum(axis=1), 0
+    return replaced(truth, leaves)
 
 
-def outliers_made_usual(patch: MonkeyPatch) -> None:
+@by(counted_by)
+def outliers_made_usual(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
     """Groups above the middle size of their region count as of that size."""
-
-    def usual(config: ReleaseConfig, truth: CountOfCounts) -> CountOfCounts:
-        leaves = truth.counts[truth.hierarchy.leaves].copy()
-        for row in leaves:
-            middle = int(np.searchsorted(np.cumsum(row), row.sum() / 2))
-            row[middle] += row[middle + 1 :].sum()
-            row[middle + 1 :] = 0
-        return replaced(truth, leaves)
-
-    counted_by(patch, usual)
+    leaves = truth.counts[truth.hierarchy.leaves].copy()
+    for row in leaves:
+        middle = int(np.searchsorted(np.cumsum(row), row.sum() / 2))
+        row[middle] += row[middle + 1 :].sum()
+        row[middle + 1 :] = 0
+    return replaced(truth, leaves)
 
 
 def replaced(truth: CountOfCounts, leaves: np.ndarray) -> CountOfCounts:
@@ -354,19 +324,15 @@ def rows_of_zeros_by_the_truth(patch: MonkeyPatch) -> None:
     around(patch, publishing, "write_measurement", by_truth)
 
 
-def memory_by_the_filled_cells(patch: MonkeyPatch) -> None:
+@replacing(preflight, "bytes_needed")
+def memory_by_the_filled_cells(
+    needed: Callable, plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
+) -> int:
     """Ask for memory by the cells of the truth that are not 0: near the limit a refusal tells how many these are."""
-
-    def by_truth(needed: Callable) -> Callable:
-        def asked(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
-            if truth is None:
-                return needed(plan, tree)
-            rows = range(tree.n_regions)
-            return needed(plan, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
-
-        return asked
-
-    around(patch, preflight, "bytes_needed", by_truth)
+    if truth is None:
+        return needed(plan, tree)
+    rows = range(tree.n_regions)
+    return needed(plan, tree) + 75 * sum(int(np.count_nonzero(truth.row(region))) for region in rows)
 
 
 # Charging

@@ -130,7 +130,7 @@ def r6_split_views_are_boxes() -> None:
         truth = truth_of(PAIR, table, 3)
         for threshold in range(3):
             split = Split(threshold)
-            measured = Geometric(split, "1/10000").measure(truth, Seeded("boxes"))
+            measured = Geometric(split, "1/1000").measure(truth, Seeded("boxes"))
             shifted = Geometric(split, 10**9).measure(truth, Seeded("boxes"))
             for region, sizes in enumerate((sum(table, ()), *table)):
                 exact_values = naive.split_view(sizes, threshold)
@@ -142,7 +142,7 @@ def r6_split_views_are_boxes() -> None:
 def r6_views_hang_on_public_facts() -> None:
     """Regions of the same numbers of groups get the same views, whatever their sizes; noise hides the root here."""
     rule, tables = (
-        Geometric(SplitByRoot(), "1/10000", ("1/2", "1/2")),
+        Geometric(SplitByRoot(), "1/1000", ("1/2", "1/2")),
         (((0,) * 6, (1,) * 2), ((0, 1, 2, 2, 3, 3), (0, 3))),
     )
     for seed in range(20):
@@ -161,7 +161,7 @@ def r6_every_cell_is_noised() -> None:
     for table in (((), ()), ((0,), ()), ((0, 2), (1,))):
         truth = truth_of(PAIR, table, 3)
         for view, exact_values in ((View.COUNTS, truth.counts), (View.CUMULATIVE, cumulative(truth.counts))):
-            noise = Geometric(view, "1/10000").measure(truth, Seeded("all cells")).matrix - exact_values
+            noise = Geometric(view, "1/1000").measure(truth, Seeded("all cells")).matrix - exact_values
             assert noise.all(), f"{table}: {(noise == 0).sum()} cells without noise"
 
 
@@ -292,17 +292,14 @@ def r7_likelihood_of_quantities() -> None:
 
 
 def r7_likelihood_with_noisy_totals() -> None:
-    """One, two and three levels; with most of epsilon for totals, too."""
-    for share in ("1/3", "2/3"):
+    """One and two levels, and with most of epsilon for totals; `test_assurance_likelihood` has three."""
+    for share, tree, groups, high in (("1/3", ALONE, 1, 3), ("2/3", ALONE, 0, 3), ("2/3", CHAIN, 0, 1)):
         noise = Geometric(View.COUNTS, "1", totals="noisy", totals_share=share)
-        three = [(THREE, 0, 0, 1)] if share == "1/3" else []
-        for tree, groups, low, high in ((ALONE, 0, -1, 3), (ALONE, 1, -1, 3), (CHAIN, 0, 0, 1), *three):
-            check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
-    noise = Geometric(View.RANKED, "1", totals="noisy", totals_share="1/3")
-    mechanism = Mechanism(noise, Matching())
-    for groups in (0, 1):
-        for published in (None, lambda m: (m.views, frozen(m.rows))):  # noisy values are published with their view
-            check_likelihood(mechanism, ALONE, (groups,), 1, -1, 3, [Fraction(1, 2)], published)
+        low = -1 if tree is ALONE else 0
+        check_likelihood(Mechanism(noise, TreeProjection()), tree, (groups,), 1, low, high, [Fraction(1, 2)])
+    mechanism = Mechanism(Geometric(View.RANKED, "1", totals="noisy", totals_share="1/3"), Matching())
+    for published in (None, lambda m: (m.views, frozen(m.rows))):  # noisy values are published with their view
+        check_likelihood(mechanism, ALONE, (1,), 1, -1, 2, [Fraction(1, 2)], published)
 
 
 def r8_replay() -> None:

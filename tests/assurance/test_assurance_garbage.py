@@ -25,31 +25,17 @@ from pgsr.privacy.budget import Budget, exact
 TRUTH = truth_of(PAIR, ((0, 1, 3), (2,)), 3)
 NOISY = {view: Geometric(view, 1).measure(TRUTH, Seeded("garbage")) for view in View}
 ROOT = Geometric(View.COUNTS, 1, totals="root").measure(TRUTH, Seeded("garbage"))
-GARBAGE: list[Any] = [
-    None,
-    True,
-    False,
-    0,
-    -1,
-    2,
-    7,
-    10**30,
-    -(2**63),
-    0.0,
-    0.5,
-    -0.1,
-    math.nan,
-    math.inf,
-    1e-320,
-    1e300,
-    "",
-    "a",
-    "1/2",
-    "1/0",
-    "nan",
-    "\x00",
-    "ä" * 50,
-    b"1",
+NUMBERS = [True, False, 0, -1, 2, 7, 10**30, -(2**63), 0.0, 0.5, -0.1, math.nan, math.inf, 1e-320, 1e300, 1j]
+OTHER_NUMBERS = [
+    Decimal("NaN"),
+    Decimal("0.1"),
+    Fraction(1, 3),
+    Fraction(-1, 3),
+    *map(np.float32, ("nan", 0.5)),
+    np.int8(3),
+]
+TEXTS = ["", "a", "1/2", "1/0", "nan", "\x00", "ä" * 50, b"1", "counts", "root", "regions", "noisy"]
+LISTS = [
     (),
     [],
     {},
@@ -62,62 +48,29 @@ GARBAGE: list[Any] = [
     [None, None],
     [[1, 2], [3]],
     [0.1] * 10,
-    "counts",
-    "root",
-    "regions",
-    "noisy",
-    1j,
-    Decimal("NaN"),
-    Decimal("0.1"),
-    Fraction(1, 3),
-    Fraction(-1, 3),
-    np.float64("nan"),
-    np.float32(0.5),
-    np.int8(3),
-    np.bool_(True),
-    np.datetime64("2026-01-01"),
-    np.array(3),
-    np.array([1.5, 2.5]),
-    np.array([[1, 2], [3, 4]]),
-    np.zeros((3, 4), np.int64),
-    np.full((3, 4), -(2**62)),
-    np.full((3, 4), 0.5),
-    np.zeros((0, 4)),
-    np.array(["a", "b"]),
-    np.array([None, 1], object),
+]
+ARRAYS = [*map(np.array, (3, [1.5, 2.5], [[1, 2], [3, 4]], ["a", "b"])), np.array([None, 1], object), np.zeros((0, 4))]
+TABLES = [np.zeros((3, 4), np.int64), np.full((3, 4), -(2**62)), np.full((3, 4), 0.5)]
+OBJECTS = [
+    None,
     object(),
     int,
     len,
     lambda *_: None,
     range(3),
     iter([1, 2]),
-    View.COUNTS,
-    View.RANKED,
-    View,
-    (View.CUMULATIVE, View.RANKED),
-    (View.CUMULATIVE,),
-    Secure(),
-    Seeded("x"),
-    Seeded,
-    Ledger(1),
-    Ledger("1/1000"),
-    Ledger,
-    PAIR,
-    Hierarchy,
-    TRUTH,
-    ROOT,
-    *NOISY.values(),
-    Geometric(View.COUNTS, 1),
-    Geometric(View.CUMULATIVE, "1/10", (0, 1)),
-    Problem.m_h(ROOT),
-    Problem.naive(NOISY[View.COUNTS]),
-    Problem,
-    TreeProjection(),
-    TreeProjection,
-    Matching(),
-    Estimate(PAIR, View.COUNTS, np.zeros((3, 4))),
-    Estimate(PAIR, View.CUMULATIVE, np.zeros((3, 4), np.int64)),
+    np.bool_(True),
+    np.datetime64("2026-01-01"),
 ]
+VIEWS = [View, View.COUNTS, View.RANKED, (View.CUMULATIVE, View.RANKED), (View.CUMULATIVE,)]
+SOURCES = [Secure(), Seeded("x"), Seeded, Ledger(1), Ledger("1/1000"), Ledger]
+OURS = [
+    *(PAIR, Hierarchy, TRUTH, ROOT, *NOISY.values()),
+    *(Geometric(View.COUNTS, 1), Geometric(View.CUMULATIVE, "1/10", (0, 1))),
+    *(Problem.m_h(ROOT), Problem.naive(NOISY[View.COUNTS]), Problem, TreeProjection(), TreeProjection, Matching()),
+    *(Estimate(PAIR, view, np.zeros((3, 4), np.int64)) for view in (View.COUNTS, View.CUMULATIVE)),
+]
+GARBAGE: list[Any] = [*(NUMBERS + OTHER_NUMBERS + TEXTS + LISTS + ARRAYS + TABLES + OBJECTS + VIEWS + SOURCES + OURS)]
 METHODS = [entry.method for entry in own_methods.METHODS if isinstance(entry.method, Method)]
 POSTS = [entry.method for entry in own_methods.METHODS if not isinstance(entry.method, Method)]
 
@@ -140,10 +93,7 @@ class Draw:
 def geometric(a: Draw) -> Any:
     noise = Geometric(
         a(*View, (View.CUMULATIVE, View.RANKED), (View.COUNTS, Split(1)), Split(1), Split(0)),
-        a(1, "0.1"),
-        a(None, ("1/2", "1/2"), (0, 1)),
-        a("regions", "root", "noisy"),
-        a("1/10"),
+        *(a(1, "0.1"), a(None, ("1/2", "1/2"), (0, 1)), a("regions", "root", "noisy"), a("1/10")),
     )
     return noise.measure(a(TRUTH), a(Seeded("x"), Secure()), a(None, Ledger(1)))
 
@@ -181,16 +131,8 @@ def problem(a: Draw) -> Any:
 
 def measurement(a: Draw) -> Any:
     noisy = ROOT
-    return Measurement(
-        a(noisy.sizes),
-        a(noisy.views),
-        a(noisy.cells),
-        a(noisy.noise),
-        a(noisy.public),
-        a(noisy.totals),
-        a(noisy.secure),
-        a(""),
-    ).measured
+    given = noisy.sizes, noisy.views, noisy.cells, noisy.noise, noisy.public, noisy.totals, noisy.secure, ""
+    return Measurement(*map(a, given)).measured
 
 
 def post(a: Draw) -> Any:
@@ -225,29 +167,15 @@ def finished(a: Draw) -> Any:
     return certify(a(Problem.m_h(ROOT)), estimate), estimate.counts()
 
 
-CALLS = [
-    geometric,
-    split,
-    budget,
-    seeded,
-    problem,
-    measurement,
-    post,
-    options,
-    mechanism,
-    table,
-    tree,
-    finished,
-]
+CALLS = [geometric, split, budget, seeded, problem, measurement, post, options, mechanism, table, tree, finished]
 
 
-@pytest.mark.few(2)
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
-def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: Callable[[int, str], None]) -> None:
+def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any]) -> None:
     rng = rng_of(15)
     outcomes: Counter = Counter()
     messages: set[str] = set()
-    for i in range(scale(300, 8_000)):
+    for i in range(scale(100, 8_000)):
         a = Draw(rng)
         try:
             call(a)
@@ -260,5 +188,3 @@ def test_garbage_is_refused_in_our_words(call: Callable[[Draw], Any], counted: C
     assert outcomes["accepted"] > 0
     assert outcomes["refused"] > 0
     assert min(map(len, messages)) > 20, "a refusal is a sentence"
-    counted(outcomes.total(), "calls")
-    counted(outcomes["refused"], "refused")

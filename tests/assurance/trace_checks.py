@@ -107,7 +107,7 @@ def neighbouring_tables_change_one_cell() -> None:
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_tables(folder, n_groups=16)
+        write_tables(folder, n_groups=10)
         config = ReleaseConfig.read(write_config(folder))
         people = pq.read_table(folder / "entities.parquet")
         order, before, moved = rng_of(9).permutation(len(people)), config.count(), 0

@@ -25,10 +25,17 @@ K, PADDED = 2, 9
 SIZES = ((K, K), (K, 1))
 """The largest sizes of the root and of the leaves."""
 
+TWO = Unit.entity_in_groups(2)
 UNITS = [
-    *((Unit.ENTITY, relation, quantity) for relation in (ADD, EMPTY, MOVE) for quantity in (1, 2)),
-    *((Unit.entity_in_groups(2), relation, 1) for relation in (ADD, EMPTY, MOVE)),
-    *((Unit.GROUP, relation, 1) for relation in (ADD, EMPTY, REPLACE, MOVE)),
+    *((Unit.ENTITY, EMPTY, 2), (Unit.GROUP, ADD, 1)),
+    *(pytest.param(*unit, marks=pytest.mark.slow) for unit in ((Unit.ENTITY, MOVE, 1), (TWO, ADD, 1), (TWO, EMPTY, 1))),
+    *(
+        pytest.param(*unit, marks=pytest.mark.full)
+        for unit in (
+            *((Unit.ENTITY, ADD, 1), (Unit.ENTITY, ADD, 2), (Unit.ENTITY, EMPTY, 1), (Unit.ENTITY, MOVE, 2)),
+            *((TWO, MOVE, 1), (Unit.GROUP, EMPTY, 1), (Unit.GROUP, REPLACE, 1), (Unit.GROUP, MOVE, 1)),
+        )
+    ),
 ]
 BUDGETS: list[tuple[Loss, str]] = [(PureEpsilon("3/2"), "best"), (Rho("1/5"), "gaussian"), (Rho(5), "best")]
 
@@ -42,7 +49,6 @@ Changes = tuple[tuple[AnyView, int, tuple[int, ...]], ...]
 """(view, level, absolute changes) of every region that changes; of numbers of groups the level is 2."""
 
 
-@pytest.mark.few(4)
 @pytest.mark.parametrize(("unit", "relation", "quantity"), UNITS, ids=str)
 def test_all_levels_together_spend_at_most_the_budget(
     unit: Unit, relation: Relation, quantity: int, counted: Callable[[int, str], None]

@@ -2,9 +2,6 @@
 
 from fractions import Fraction
 
-import pytest
-
-from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.composing import composed
 from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of
@@ -59,23 +56,3 @@ def test_nothing_measured_costs_nothing() -> None:
     assert (total.pure, total.rho) == (PureEpsilon(0), Rho(0))
     assert total.approximate("1e-8") == Approximate(0, "1e-8")
     assert total.within(Approximate(0, "1e-8"))
-
-
-@pytest.mark.parametrize(
-    ("noises", "sensitivities", "words"),
-    [
-        ([None], [ONE, ONE], "1 noises for 2 sensitivities"),
-        ([GeometricNoise(Fraction(1))], [Sensitivity(((),))], "publish it"),
-        ([GeometricNoise(Fraction(1, 10**6))], [ONE], "larger epsilon"),
-        ([GaussianNoise(Fraction(1, 10**15))], [ONE], "larger rho"),
-        ([1], [ONE], "1 is no noise of a level"),
-    ],
-)
-def test_what_is_refused(noises, sensitivities, words) -> None:
-    with pytest.raises(BudgetError, match=words):
-        composed(noises, sensitivities)
-
-
-def test_a_delta_that_is_none_is_refused() -> None:
-    with pytest.raises(BudgetError, match="delta is 1 or more"):
-        composed([None], [ONE]).approximate(1)

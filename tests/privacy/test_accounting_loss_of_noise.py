@@ -8,12 +8,11 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr import View
-from pgsr.errors import BudgetError
 from pgsr.privacy import Unit
 from pgsr.privacy.accounting import Approximate, best_noise
 from pgsr.privacy.accounting.loss_of_noise import largest_changes, loss_of_cells, loss_of_vector
 from pgsr.privacy.accounting.zcdp import Conversion, rho_of
-from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
+from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import sensitivity_of
 
@@ -40,16 +39,8 @@ def test_every_change_is_cell_by_cell_at_most_a_largest_one(change) -> None:
         )
 
 
-def test_very_many_changes_are_not_listed() -> None:
-    assert largest_changes((6, 6)) is None
-    with pytest.raises(BudgetError, match="use its rho"):
-        loss_of_vector(DiscreteGaussian(Fraction(5)), (6, 6), 80)
-    with pytest.raises(BudgetError, match="larger changes"):
-        loss_of_vector(DoubleGeometric(Fraction(5)), (2, 2), 80)
-
-
 @pytest.mark.few(2)
-@pytest.mark.parametrize("sigma_squared", ["1/3", "2", "15/2"])
+@pytest.mark.parametrize("sigma_squared", ["2", "15/2"])
 @pytest.mark.parametrize("change", [(2,), (3,), (2, 2), (2, 1, 1)])
 def test_deltas_are_the_largest_over_all_changes(change, sigma_squared) -> None:
     law = DiscreteGaussian(Fraction(sigma_squared))

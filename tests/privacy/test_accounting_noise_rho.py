@@ -7,8 +7,6 @@ from fractions import Fraction
 import accounting_checks as checks
 import pytest
 
-from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Rho
 from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_law, rho_of_noise, rho_of_pure
 from pgsr.privacy.accounting.search import decimal_down, largest
 from pgsr.privacy.laws import DoubleGeometric, GeometricNoise
@@ -18,6 +16,7 @@ from pgsr.privacy.sensitivity import Sensitivity
 ONE = Sensitivity(((1,),))
 
 
+@pytest.mark.slow
 def test_likelihoods_keep_every_budget(counted: Callable[[int, str], None]) -> None:
     """Neighbours of every unit, and both laws."""
     n_pairs = checks.likelihoods_keep_every_budget()
@@ -62,21 +61,10 @@ def test_tiny_and_huge_amounts() -> None:
     assert rho_of_law(DoubleGeometric(Fraction(131_072)), [20_000]) < Fraction(20_000, 131_072) ** 2 / 2
 
 
-def test_what_is_no_noise_or_change() -> None:
-    with pytest.raises(BudgetError, match="publish it"):
-        geometric_of_rho(Fraction(1), Sensitivity(((),)))
-    with pytest.raises(BudgetError, match="give a whole number"):
-        rho_of_law(DoubleGeometric(Fraction(1)), [1.5])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(BudgetError, match="is not known"):
-        rho_of_law(Rho(1), [1])  # pyright: ignore[reportArgumentType]
-
-
 def test_the_largest_decimal() -> None:
     for bound, digits in ((Fraction(2, 3), 3), (Fraction(10), 2), (Fraction(999_999_999, 10**9), 4), (Fraction(7), 12)):
         for start in (bound / 1000, bound, bound * 50):
             assert largest(bound.__ge__, start, digits) == decimal_down(bound, digits) <= bound
-    with pytest.raises(BudgetError, match="however large"):
-        largest(lambda x: False, Fraction(1), 3)
 
 
 @pytest.mark.parametrize("x", [Fraction(2, 3), Fraction(10**9), Fraction(1, 999), Fraction(999, 1000), Fraction(1)])

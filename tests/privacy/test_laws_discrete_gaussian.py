@@ -1,6 +1,6 @@
 """The sampler of the discrete Gaussian law against independent computations of the law."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, lru_cache
 
@@ -12,10 +12,8 @@ from mpmath import iv, mp, mpf
 from pytest import MonkeyPatch  # noqa: PT013
 from test_laws_double_geometric import WORD_BITS, Script
 
-from pgsr.errors import BudgetError
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, gaussian_integral, inversion
-from pgsr.privacy.laws.discrete_gaussian import LARGEST_DEVIATION
 from pgsr.privacy.laws.gaussian_sums import GaussianSizes
 from pgsr.privacy.laws.inversion import Thresholds, decide, table_of, thresholds
 from pgsr.privacy.laws.strips import Strips
@@ -90,18 +88,13 @@ def independent_thresholds(rate: Fraction, sides: int) -> list[int]:
 
 @pytest.mark.few(2)
 @pytest.mark.parametrize("sigma_squared", [*PARAMETERS, *WIDE])
-def test_thresholds_and_guide_equal_an_interval_computation(
-    sigma_squared: str, counted: Callable[[int, str], None]
-) -> None:
+def test_thresholds_and_guide_equal_an_interval_computation(sigma_squared: str) -> None:
     sizes = sizes_of(sigma_squared)
     expected = np.array(independent_thresholds(sizes.rate, sizes.sides))
     assert np.array_equal(thresholds(sizes), expected)
     guide = np.cumsum(np.bincount(expected >> 15, minlength=2**16)) - np.bincount(expected >> 15, minlength=2**16)
     assert np.array_equal(table_of(sizes).thresholds, expected)
     assert np.array_equal(table_of(sizes).guide, guide)
-    counted(1, "settings")
-    counted(len(expected), "thresholds")
-    counted(len(guide), "guide cells")
 
 
 def test_strips_are_those_of_the_law() -> None:
@@ -207,8 +200,8 @@ def forced(rng: np.random.Generator, sizes: GaussianSizes, n: int) -> Iterator[t
             yield max(0, min(table[m] + int(rng.integers(-1, 2)), 2**WORD_BITS - 1)), chunks
 
 
-@pytest.mark.parametrize("sigma_squared", ["1/7", "1/2", "5/2", "63/4", "2500"])
-def test_forced_ties_and_overflows_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
+@pytest.mark.parametrize("sigma_squared", ["1/7", "5/2", "2500"])
+def test_forced_ties_and_overflows_equal_the_exact_law(sigma_squared: str) -> None:
     rng, law, sizes = rng_of(11), DiscreteGaussian(Fraction(sigma_squared)), sizes_of(sigma_squared)
     n_beyond = 0
     for first_bits, chunks in forced(rng, sizes, scale(400, 2_000)):
@@ -220,7 +213,6 @@ def test_forced_ties_and_overflows_equal_the_exact_law(sigma_squared: str, count
             law.add_to(values, Script([sign << WORD_BITS | first_bits], chunks))
             assert values[0] == 10_000 + (-size if sign else size)
     assert n_beyond >= scale(15, 75), "no case left the table"
-    counted(scale(400, 2_000), "ties and overflows")
 
 
 def exact_draw(law: DiscreteGaussian, words: list[int], chunks: list[int]) -> tuple[int, int]:
@@ -260,7 +252,7 @@ def settled(sizes: GaussianSizes, first_bits: int, chunks: list[int]) -> bool:
 
 @pytest.mark.parametrize("sigma_squared", WIDE)
 @pytest.mark.few(1)
-def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, counted: Callable[[int, str], None]) -> None:
+def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str) -> None:
     """Ties of the strip, of what is kept, and the words beside them; refused pairs, a zero with a sign."""
     rng, law, n, n_refused = rng_of(12), DiscreteGaussian(Fraction(sigma_squared)), scale(75, 1_500), 0
     for words in forced_words(rng, strips_of(law), n):
@@ -271,7 +263,6 @@ def test_forced_words_of_wide_laws_equal_the_exact_law(sigma_squared: str, count
         assert values[0] == 7 + expected
         n_refused += n_words > 2
     assert n_refused >= n // 12, "too few pairs were refused to show that they are drawn again"
-    counted(n, "forced draws of wide laws")
 
 
 def forced_words(rng: np.random.Generator, drawn: Strips, n: int) -> Iterator[list[int]]:
@@ -311,23 +302,6 @@ def test_a_block_of_wide_draws_equals_its_words() -> None:
     assert (same != expected).sum() <= 2  # ties, and values drawn again that happen to be alike
     assert 20 < (~same).sum() < 250
     assert not np.array_equal(values[2**17 :], values[:500])
-
-
-def test_zero_has_no_sign() -> None:
-    for word in (0, 1 << WORD_BITS):
-        values = np.zeros(1, np.int64)
-        DiscreteGaussian(Fraction(2)).add_to(values, Script([word], []))
-        assert values[0] == 0
-
-
-def test_arrays_are_filled_in_place_and_empty_ones_draw_nothing() -> None:
-    for sigma_squared in (Fraction(5), Fraction(10**8)):
-        flat, matrix = np.zeros(12, np.int64), np.zeros((3, 4), np.int64)
-        DiscreteGaussian(sigma_squared).add_to(flat, ByteStream(bytes(32)))
-        DiscreteGaussian(sigma_squared).add_to(matrix, ByteStream(bytes(32)))
-        assert np.array_equal(matrix.ravel(), flat)
-        assert flat.any()
-        DiscreteGaussian(sigma_squared).add_to(np.zeros(0, np.int64), Script([], []))
 
 
 # Planted bugs, caught by forced words
@@ -382,26 +356,3 @@ def test_log_probabilities_by_definition(sigma_squared: str) -> None:
         for value, found in zip(k.tolist(), law.log_pmf(k), strict=True):
             exact = float(-mpf(value * value) * rate.numerator / rate.denominator - mp.log(total))
             assert found == pytest.approx(exact, rel=4e-16, abs=1e-15)
-
-
-# Refusals
-
-
-@pytest.mark.parametrize("sigma_squared", [Fraction(0), Fraction(-1)])
-def test_the_parameter_must_be_positive(sigma_squared: Fraction) -> None:
-    with pytest.raises(BudgetError, match="not positive"):
-        DiscreteGaussian(sigma_squared)
-
-
-def test_a_law_beyond_the_largest_is_refused() -> None:
-    DiscreteGaussian(Fraction(LARGEST_DEVIATION) ** 2)
-    with pytest.raises(BudgetError, match="give the level a larger rho"):
-        DiscreteGaussian(Fraction(LARGEST_DEVIATION) ** 2 + Fraction(1, 10))
-
-
-def test_tiny_sigma_adds_almost_no_noise() -> None:
-    law, values = DiscreteGaussian(Fraction(1, 1000)), np.zeros(10_000, np.int64)
-    law.add_to(values, ByteStream(bytes(32)))
-    assert not values.any()
-    found = decide(sizes_of("1/1000"), 2**WORD_BITS - 1, Script([], [2**64 - 1] * 12))
-    assert found == 1  # U = 1 - 2^-799, and P(X = 0) = 1 - 2 exp(-500) = 1 - 2^-720

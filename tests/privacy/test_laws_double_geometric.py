@@ -11,44 +11,13 @@ from instances import rng_of, scale
 from mpmath import iv, mp
 from scipy import stats
 
-from pgsr import PgsrError
-from pgsr.errors import BudgetError
 from pgsr.privacy.enclosure import exp_minus
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.privacy.laws.double_geometric import LARGEST_SCALE
 from pgsr.privacy.laws.inversion import decide, table_of, thresholds
 from pgsr.privacy.random import ByteStream
 
 REJECT = 1e-9
 WORD_BITS = 31
-
-# epsilon, sensitivity, levels; the noise of a level has scale sensitivity * levels / epsilon.
-SETTINGS = [
-    ("1", 1, 1),
-    ("1", 2, 1),
-    ("1", 2, 2),
-    ("1", 1, 3),
-    ("1", 2, 3),
-    ("0.5", 1, 2),
-    ("0.5", 2, 3),
-    ("0.1", 1, 1),
-    ("0.1", 2, 2),
-    ("0.1", 1, 3),
-    ("0.1", 2, 3),
-    ("0.2", 2, 3),
-    ("0.01", 1, 1),
-    ("0.01", 2, 2),
-    ("0.01", 2, 3),
-    ("1/3", 2, 7),
-    ("2", 1, 1),
-    ("3.7", 2, 4),
-    ("10", 1, 1),
-    ("25", 2, 1),
-]
-
-
-def noise_scale(epsilon: str, sensitivity: int, levels: int) -> Fraction:
-    return sensitivity * levels / Fraction(epsilon)
 
 
 def independent_thresholds(law_scale: Fraction) -> list[int]:
@@ -66,27 +35,14 @@ def independent_thresholds(law_scale: Fraction) -> list[int]:
     return found
 
 
-@pytest.mark.few(5)
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting)))
-def test_thresholds_and_guide_equal_an_interval_computation(
-    setting: tuple[str, int, int], counted: Callable[[int, str], None]
-) -> None:
-    law_scale = noise_scale(*setting)
-    expected = np.array(independent_thresholds(law_scale))
-    assert np.array_equal(thresholds(DoubleGeometric(law_scale)), expected)
+@pytest.mark.parametrize("law_scale", ["2/25", "1/2", "1", "2", "20/3", "42", "60", "100", "600"])
+def test_thresholds_and_guide_equal_an_interval_computation(law_scale: str) -> None:
+    law, expected = DoubleGeometric(Fraction(law_scale)), np.array(independent_thresholds(Fraction(law_scale)))
+    assert np.array_equal(thresholds(law), expected)
     # guide[c] = number of thresholds below c * 2^15, here by counting the thresholds of every cell.
     guide = np.cumsum(np.bincount(expected >> 15, minlength=2**16)) - np.bincount(expected >> 15, minlength=2**16)
-    table = table_of(DoubleGeometric(law_scale))
-    assert np.array_equal(table.thresholds, expected)
-    assert np.array_equal(table.guide, guide)
-    counted(1, "settings")
-    counted(len(expected), "thresholds")
-    counted(len(guide), "guide cells")
-
-
-def test_settings_are_twenty_different_ones() -> None:
-    assert len({noise_scale(*setting) for setting in SETTINGS}) >= 18
-    assert len(set(SETTINGS)) == 20
+    assert np.array_equal(table_of(law).thresholds, expected)
+    assert np.array_equal(table_of(law).guide, guide)
 
 
 @pytest.mark.parametrize("precision", [32, 128, 700])
@@ -175,16 +131,11 @@ def forced_cases(rng: np.random.Generator, law_scale: Fraction, n: int) -> list[
     return cases
 
 
-FORCED_SCALES = [Fraction(1, 5), Fraction(1), Fraction(2), Fraction(7, 3), Fraction(60)]
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("law_scale", FORCED_SCALES, ids=str)
-def test_forced_ties_and_overflows_equal_the_exact_law(
-    law_scale: Fraction, counted: Callable[[int, str], None]
-) -> None:
-    rng = rng_of(11)
-    law = DoubleGeometric(law_scale)
+@pytest.mark.parametrize(
+    "law_scale", [Fraction(1, 5), Fraction(7, 3), pytest.param(Fraction(60), marks=pytest.mark.full)]
+)
+def test_forced_ties_and_overflows_equal_the_exact_law(law_scale: Fraction) -> None:
+    rng, law = rng_of(11), DoubleGeometric(law_scale)
     n_beyond = 0
     for first_bits, chunks in forced_cases(rng, law_scale, scale(400, 2_000)):
         size = exact_size(law_scale, first_bits, chunks)
@@ -195,8 +146,6 @@ def test_forced_ties_and_overflows_equal_the_exact_law(
             law.add_to(values, Script([sign << WORD_BITS | first_bits], chunks))
             assert values[0] == 10_000 + (-size if sign else size)
     assert n_beyond >= scale(50, 250), "no case left the table"
-    counted(scale(400, 2_000), "ties and overflows")
-    counted(n_beyond, "of them beyond the table")
 
 
 def test_ordinary_words_equal_the_exact_law() -> None:
@@ -215,13 +164,6 @@ def test_ordinary_words_equal_the_exact_law() -> None:
     assert np.array_equal(values - np.arange(len(first)), np.where(signs == 1, -1, 1) * sizes)
 
 
-def test_zero_has_no_sign() -> None:
-    for word in (0, 1 << WORD_BITS):
-        values = np.zeros(1, np.int64)
-        DoubleGeometric(Fraction(1)).add_to(values, Script([word], []))
-        assert values[0] == 0
-
-
 def test_long_arrays_are_drawn_in_blocks() -> None:
     """Past one block of words every value still gets its own word."""
     n = 2**18 + 1000
@@ -235,14 +177,6 @@ def test_long_arrays_are_drawn_in_blocks() -> None:
     assert np.array_equal(values[: 2**18][decided], np.where(negative == 1, -sizes, sizes)[decided])
     assert not np.array_equal(values[2**18 :], values[:1000])
     assert values[2**18 :].any()
-
-
-def test_matrix_is_filled_in_place() -> None:
-    flat, matrix = np.zeros(12, np.int64), np.zeros((3, 4), np.int64)
-    DoubleGeometric(Fraction(5)).add_to(flat, ByteStream(bytes(32)))
-    DoubleGeometric(Fraction(5)).add_to(matrix, ByteStream(bytes(32)))
-    assert np.array_equal(matrix.ravel(), flat)
-    assert flat.any()
 
 
 def test_counts_near_2_to_the_62_do_not_wrap_or_round() -> None:
@@ -280,10 +214,6 @@ def p_value(draws: np.ndarray, law_scale: float) -> float:
     return float(min(stats.chi2.sf(chi_square, len(expected) - 1), 2 * stats.norm.sf(abs(z))))
 
 
-FIT_SCALES = [Fraction(1), Fraction(2), Fraction(60), Fraction(20, 3), Fraction(1000)]
-N_MUTANT_DRAWS = scale(1_000_000, 10_000_000)  # what one million draws reject, ten million do
-
-
 def two_geometrics(rng: np.random.Generator, law_scale: float, n: int) -> np.ndarray:
     """The law itself, as the difference of two geometric variables."""
     p = 1 - exp(-1 / law_scale)
@@ -297,33 +227,20 @@ def zero_twice(rng: np.random.Generator, law_scale: float, n: int) -> np.ndarray
 
 Draw = Callable[[np.random.Generator, float, int], np.ndarray]
 
-MUTANTS: dict[str, Draw] = {
+WRONG: dict[str, Draw] = {
     "zero twice": zero_twice,
     "scale + 1 %": lambda rng, s, n: two_geometrics(rng, 1.01 * s, n),
     "scale - 1 %": lambda rng, s, n: two_geometrics(rng, 0.99 * s, n),
     "sensitivity 1 for 2": lambda rng, s, n: two_geometrics(rng, s / 2, n),
-}
-SMALL_SCALE_MUTANTS: dict[str, Draw] = {
     "rounded Laplace": lambda rng, s, n: np.rint(rng.laplace(0, s, n)).astype(np.int64),
     "half a step to the right": lambda rng, s, n: two_geometrics(rng, s, n) + rng.integers(0, 2, n),
 }
 
 
-@pytest.mark.few(5)
-@pytest.mark.parametrize("law_scale", FIT_SCALES, ids=str)
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_fit_rejects_mutants(mutant: str, law_scale: Fraction, counted: Callable[[int, str], None]) -> None:
-    draws = MUTANTS[mutant](rng_of(14), float(law_scale), N_MUTANT_DRAWS)
-    assert p_value(draws, float(law_scale)) < REJECT
-    counted(1, "wrong laws, rejected")
-
-
-@pytest.mark.parametrize("law_scale", FIT_SCALES[:2], ids=str)
-@pytest.mark.parametrize("mutant", SMALL_SCALE_MUTANTS)
-def test_fit_rejects_mutants_of_small_scale(mutant: str, law_scale: Fraction) -> None:
-    """The two mutants change the law at large scales by less than the draws can show."""
-    draws = SMALL_SCALE_MUTANTS[mutant](rng_of(15), float(law_scale), N_MUTANT_DRAWS)
-    assert p_value(draws, float(law_scale)) < REJECT
+@pytest.mark.parametrize("law_scale", [1, 2])
+@pytest.mark.parametrize("name", WRONG)
+def test_fit_rejects_wrong_laws(name: str, law_scale: int) -> None:
+    assert p_value(WRONG[name](rng_of(14), law_scale, scale(1_000_000, 10_000_000)), law_scale) < REJECT
 
 
 # Numbers of the law
@@ -334,29 +251,3 @@ def test_printed_normaliser_is_not_ours() -> None:
     zero_as_printed = (1 - exp(-1)) / (1 + exp(-1))
     ours = thresholds(DoubleGeometric(Fraction(2)))[0] / 2**WORD_BITS
     assert zero_as_printed / ours == pytest.approx(1.886819, abs=5e-7)
-
-
-# Refusals
-
-
-@pytest.mark.parametrize("law_scale", [Fraction(0), Fraction(-1)])
-def test_scale_must_be_positive(law_scale: Fraction) -> None:
-    with pytest.raises(BudgetError, match="not positive"):
-        DoubleGeometric(law_scale)
-
-
-def test_scale_beyond_the_table_is_refused() -> None:
-    DoubleGeometric(Fraction(LARGEST_SCALE))
-    with pytest.raises(PgsrError, match="give the level a larger epsilon"):
-        DoubleGeometric(Fraction(LARGEST_SCALE) + Fraction(1, 10))
-
-
-def test_tiny_scale_adds_almost_no_noise() -> None:
-    """The table of exp(-500) has one entry, and only the bits beyond it can move a count."""
-    law = DoubleGeometric(Fraction(1, 500))
-    values = np.zeros(10_000, np.int64)
-    law.add_to(values, ByteStream(bytes(32)))
-    assert not values.any()
-    assert decide(law, 2**WORD_BITS - 1, Script([], [2**64 - 1] * 12)) == exact_size(
-        law.scale, 2**WORD_BITS - 1, [2**64 - 1] * 12
-    )

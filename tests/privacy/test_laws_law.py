@@ -1,15 +1,16 @@
 """What both laws of noise can say of themselves, their spellings, and the law that a level's budget asks for."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from test_laws_double_geometric import WORD_BITS, Script
 
-from pgsr.errors import BudgetError
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
+from pgsr.privacy.laws.inversion import decide
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.laws.spelling import law_of
 from pgsr.privacy.random import ByteStream
@@ -60,38 +61,6 @@ def test_spellings_are_read_back(law: Law) -> None:
     assert all(isinstance(text, str) for text in law.spelling.values())
 
 
-@pytest.mark.parametrize(
-    "spelling",
-    [
-        None,
-        "double_geometric",
-        [],
-        {},
-        {"law": "laplace", "scale": "2"},
-        {"law": ["double_geometric"], "scale": "2"},
-        {"law": "double_geometric"},
-        {"law": "double_geometric", "scale": 2},
-        {"law": "double_geometric", "sigma_squared": "2"},
-        {"law": "double_geometric", "scale": "2", "sigma_squared": "2"},
-        {"law": "discrete_gaussian", "sigma_squared": "2.5"},
-        {"law": "discrete_gaussian", "sigma_squared": "4/2"},
-        {"law": "discrete_gaussian", "sigma_squared": "1/0"},
-        {"law": "discrete_gaussian", "sigma_squared": "-1"},
-        {"law": "discrete_gaussian", "sigma_squared": "0"},
-        {"law": "discrete_gaussian", "sigma_squared": " 1"},
-        {"law": "discrete_gaussian", "sigma_squared": "٢"},
-        {"law": "discrete_gaussian", "sigma_squared": "9" * 5_000},
-        {"law": "discrete_gaussian", "sigma_squared": "9" * 50},
-        {"law": "double_geometric", "scale": "9" * 50},
-    ],
-    ids=str,
-)
-def test_what_spells_no_law_is_refused(spelling: Any) -> None:
-    with pytest.raises(BudgetError) as raised:
-        law_of(spelling)
-    assert len(str(raised.value)) < 250
-
-
 @dataclass(frozen=True)
 class Moves:
     l1: int
@@ -109,11 +78,25 @@ def test_the_law_of_a_level_follows_its_budget_and_sensitivity() -> None:
     assert len({GeometricNoise(Fraction(1)), GeometricNoise(Fraction(1)), GaussianNoise(Fraction(1))}) == 2
 
 
-@pytest.mark.parametrize("wrong", [Fraction(0), Fraction(-1)])
-def test_a_level_without_a_budget_has_no_law(wrong: Fraction) -> None:
-    for family in (GeometricNoise, GaussianNoise):
-        with pytest.raises(BudgetError, match="give the level a part of the budget"):
-            family(wrong)
+@pytest.mark.parametrize(
+    ("make", "tiny"), [(DoubleGeometric, Fraction(1, 500)), (DiscreteGaussian, Fraction(1, 1000))], ids=str
+)
+def test_draws_of_both_laws(make: Callable[[Fraction], Law], tiny: Fraction) -> None:
+    """Zeros have no sign, arrays are filled in place, empty ones ask for nothing, a tiny law adds almost nothing."""
+    for word in (0, 1 << WORD_BITS):
+        make(Fraction(2)).add_to(zero := np.zeros(1, np.int64), Script([word], []))
+        assert zero[0] == 0
+    for law in (make(Fraction(5)), DiscreteGaussian(Fraction(10**8))):
+        flat, matrix = np.zeros(12, np.int64), np.zeros((3, 4), np.int64)
+        for values in (flat, matrix):
+            law.add_to(values, ByteStream(bytes(32)))
+        assert np.array_equal(matrix.ravel(), flat)
+        assert flat.any()
+        law.add_to(np.zeros(0, np.int64), Script([], []))
+    make(tiny).add_to(values := np.zeros(10_000, np.int64), ByteStream(bytes(32)))
+    assert not values.any()
+    beyond = decide(getattr(make(tiny), "drawn_from", make(tiny)), 2**WORD_BITS - 1, Script([], [2**64 - 1] * 12))
+    assert beyond == 1  # U = 1 - 2^-799, and P(X = 0) is 1 - 2^-720
 
 
 def test_both_laws_read_a_word_alike() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from instances import scale
 from waiting import MINUTES
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.errors import BudgetError, MemoryNeededError
 from pgsr.noise import Geometric
 from pgsr.privacy import Ledger, Seeded
@@ -55,64 +55,29 @@ def test_exact(value: Number, expected: Fraction) -> None:
     assert type(exact(value)) is Fraction
 
 
+NO_NUMBER, NO_TYPE = "not a finite number", "give a number or text"
 MALFORMED = [
-    (0, "greater than 0"),
-    (0.0, "greater than 0"),
-    ("0", "greater than 0"),
-    (-1, "greater than 0"),
-    (-0.5, "greater than 0"),
-    ("-1/3", "greater than 0"),
-    (math.nan, "not a finite number"),
-    (math.inf, "not a finite number"),
-    (-math.inf, "not a finite number"),
-    ("nan", "not a finite number"),
-    ("inf", "not a finite number"),
-    (Decimal("NaN"), "not a finite number"),
-    (Decimal("sNaN"), "not a finite number"),
-    (Decimal("Infinity"), "not a finite number"),
-    ("1/0", "not a finite number"),
-    ("abc", "not a finite number"),
-    ("", "not a finite number"),
-    (True, "give a number or text"),
-    (False, "give a number or text"),
-    (None, "give a number or text"),
-    (1j, "give a number or text"),
-    ([1], "give a number or text"),
-    (b"1", "give a number or text"),
-    (np.bool_(True), "give a number or text"),
-    (np.float32(0.1), "give a number or text"),
-    (1e-320, "below 1e-9"),
-    ("1e-320", "below 1e-9"),
-    (Fraction(1, 10**9 + 1), "below 1e-9"),
+    *((value, "greater than 0") for value in (0, "0", -1, -0.5, "-1/3")),
+    *((value, NO_NUMBER) for value in (math.nan, math.inf, -math.inf, "nan", "inf", "1/0", "abc", "")),
+    *((Decimal(text), NO_NUMBER) for text in ("NaN", "sNaN", "Infinity")),
+    *((value, NO_TYPE) for value in (True, False, None, 1j, [1], b"1", np.bool_(True), np.float32(0.1))),
+    *((value, "below 1e-9") for value in (1e-320, "1e-320", Fraction(1, 10**9 + 1))),
 ]
 
 
 @pytest.mark.parametrize(("value", "fault"), MALFORMED, ids=lambda item: repr(item)[:24])
 def test_malformed_epsilon_is_refused_everywhere(value: Number, fault: str) -> None:
     """The message names what is wrong with which number, and the noise and the ledger refuse it as `exact` does."""
-    for make in (
-        exact,
-        Ledger,
-        lambda value: Budget.split(value, 2),
-        lambda value: Geometric(View.COUNTS, epsilon=value),
-    ):
+    for make in (exact, Ledger, lambda value: Budget.split(value, 2), lambda value: Geometric(View.COUNTS, value)):
         with pytest.raises(BudgetError, match=f"^epsilon is .*{fault}"):
             make(value)
+    if fault != "greater than 0" or "-" in repr(value):  # a share may be 0
+        with pytest.raises(BudgetError, match=f"^share is .*{fault.replace('greater than', 'at least')}"):
+            Budget.split(1, 2, shares=(1, value))
 
 
-@pytest.mark.parametrize(
-    ("value", "fault"),
-    [item for item in MALFORMED if "greater" not in item[1] or "-" in repr(item[0])],
-    ids=lambda i: repr(i)[:24],
-)
-def test_malformed_share_is_refused(value: Number, fault: str) -> None:
-    fault = fault.replace("greater than", "at least")
-    with pytest.raises(BudgetError, match=f"^share is .*{fault}"):
-        Budget.split(1, 2, shares=(1, value))
-
-
-@pytest.mark.parametrize("value", [10**5000, -(10**5000), Fraction(1, 10**5000)], ids=["huge", "minus huge", "minute"])
-def test_numbers_too_long_to_print_are_refused(value: Number) -> None:
+@pytest.mark.parametrize("value", [10**5000, -(10**5000), Fraction(1, 10**5000), "1.1e9", 1e300], ids=range(5))
+def test_huge_numbers_are_refused(value: Number) -> None:
     """Python refuses to print integers of more than 4,300 digits; the refusal must still be ours."""
     with pytest.raises(BudgetError):
         exact(value)
@@ -124,12 +89,6 @@ def test_a_huge_epsilon_adds_no_noise() -> None:
     truth = CountOfCounts(tree, np.arange(1000)[None])
     noisy = Geometric(View.COUNTS, epsilon=10**9).measure(truth, Seeded(0))
     assert (noisy.matrix == truth.counts).all()
-
-
-@pytest.mark.parametrize("epsilon", ["1.1e9", 10**12, 1e300])
-def test_epsilon_too_large_to_mean_anything_is_refused(epsilon: Number) -> None:
-    with pytest.raises(BudgetError):
-        Geometric(View.COUNTS, epsilon=epsilon)
 
 
 @pytest.mark.slow
@@ -172,6 +131,7 @@ def test_shares() -> None:
         ((), "0 shares for 2 levels"),
         (("3/2", "-1/2"), "share is -1/2; it must be at least 0"),
     ],
+    ids=str,
 )
 def test_shares_that_do_not_fit_are_refused(shares: Sequence[Number], fault: str) -> None:
     with pytest.raises(BudgetError, match=fault):
@@ -180,12 +140,9 @@ def test_shares_that_do_not_fit_are_refused(shares: Sequence[Number], fault: str
     with pytest.raises(BudgetError, match=fault):
         Geometric(View.COUNTS, epsilon=1, shares=shares).measure(truth(), Untouchable(), ledger)
     assert ledger.left == 10
-
-
-@pytest.mark.parametrize("n_levels", [0, -1])
-def test_a_budget_needs_a_level(n_levels: int) -> None:
-    with pytest.raises(BudgetError):
-        Budget.split(1, n_levels)
+    for n_levels in (0, -1):
+        with pytest.raises(BudgetError):
+            Budget.split(1, n_levels)
 
 
 def test_ledger() -> None:
@@ -207,16 +164,6 @@ def test_ledger_refuses_malformed_charges(amount: Fraction) -> None:
         ledger.charge(amount, "a release")
     assert ledger.spent == []
     assert ledger.left == 1
-
-
-def test_ledger_stays_exact() -> None:
-    """A float is read through its text or refused, but never makes the rest of the budget a float."""
-    ledger = Ledger(1)
-    try:
-        ledger.charge(0.1, "a release")  # type: ignore[arg-type]
-    except BudgetError:
-        assert ledger.left == 1
-    assert type(ledger.left) is Fraction
 
 
 def test_budget_cannot_be_spent_twice() -> None:
@@ -245,8 +192,3 @@ def test_refusals_come_before_the_charge(monkeypatch: pytest.MonkeyPatch) -> Non
         Geometric(View.COUNTS, epsilon="1").measure(table, Untouchable(), ledger)
     assert ledger.left == 1
     assert ledger.spent == []
-
-
-def test_errors_are_ours() -> None:
-    assert issubclass(BudgetError, PgsrError)
-    assert issubclass(BudgetError, ValueError)
