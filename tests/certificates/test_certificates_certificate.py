@@ -14,7 +14,6 @@ from pgsr.certificates.exchange import is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
-from pgsr.errors import ProblemError
 
 
 def test_exchange_test_equals_brute_force():
@@ -91,9 +90,3 @@ def test_ranked_sizes_are_proved_for_what_is_stated(changed, proved):
     assert found.objective == 2
     assert found.optimal is proved
     assert (found.bound is None) is not proved
-
-
-def test_ranked_sizes_are_not_consistent():
-    tree = Hierarchy.from_parents(["US"], [-1])
-    with pytest.raises(ProblemError, match="consistent=False"):
-        Problem("H_g L2", Sizes.alike(tree, 4), View.RANKED, np.array([2, 0, 4]), groups=np.array([3]), monotone=True)

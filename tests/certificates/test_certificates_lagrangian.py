@@ -186,45 +186,31 @@ def test_slightly_wrong_prices_cost_little(norm):
         assert lagrangian_bound(problem, Multipliers(prices, multipliers.totals)) == pytest.approx(best, rel=1e-6)
 
 
+@pytest.mark.parametrize("bounded", [False, True])
 @pytest.mark.parametrize("integer", [True, False])
-def test_priced_squares_of_a_chain(integer):
-    """The bound of a chain is its minimum, in integers and in reals."""
+def test_priced_squares_of_a_chain(integer, bounded):
+    """The bound of a chain is its minimum, in integers and in reals, between two ends or bounds of every cell."""
     rng = rng_of(64)
-    for _ in range(scale(300, 5_000)):
+    for _ in range(scale(200, 5_000)):
         n = int(rng.integers(1, 5))
         y, w, net = rng.integers(-3, 6, (1, n)), rng.integers(1, 4, 1), rng.normal(0, 4, (1, n))
         if rng.random() < 0.5:
             net = np.rint(net)
-        lower, upper = int(rng.integers(-2, 2)), int(rng.integers(2, 5))
-        free = rng.random(2) < 0.3
-        ends = np.array([-NONE if free[0] else lower]), np.array([NONE if free[1] else upper])
-        values, magnitudes = np.empty((2, 1, n))
-        bound_l2_rows(y, w, net, *ends, *NO_CELLS, integer, values, magnitudes)
-        lower, upper = -40 if free[0] else lower, 40 if free[1] else upper
-        if integer:
-            if free.any():
-                lower, upper = (-9 if free[0] else lower), (12 if free[1] else upper)
-            best = naive.priced_chain_minimum(y[0], net[0], w[0], 2, np.arange(lower, upper + 1))
+        if bounded:
+            low = np.sort(rng.integers(-2, 4, (1, n)))
+            high = np.maximum(low, np.sort(rng.integers(-2, 6, (1, n))))
+            ends, cells = (low[:, 0], high[:, -1]), (low, high)
         else:
-            best = naive.priced_chain_minimum_l2(y[0], net[0], int(w[0]), lower, upper)
-        assert values.sum() == pytest.approx(best, rel=1e-12, abs=1e-9)
-
-
-@pytest.mark.parametrize("integer", [True, False])
-def test_priced_squares_of_a_chain_with_bounds_of_cells(integer):
-    rng = rng_of(69)
-    for _ in range(scale(300, 5_000)):
-        n = int(rng.integers(1, 5))
-        y, w, net = rng.integers(-3, 6, (1, n)), rng.integers(1, 4, 1), rng.normal(0, 4, (1, n))
-        if rng.random() < 0.5:
-            net = np.rint(net)
-        low = np.sort(rng.integers(-2, 4, (1, n)))
-        high = np.maximum(low, np.sort(rng.integers(-2, 6, (1, n))))
+            low, high = np.full((1, n), rng.integers(-2, 2)), np.full((1, n), rng.integers(2, 5))
+            free = rng.random(2) < 0.3
+            ends = np.where(free[0], -NONE, low[:, 0]), np.where(free[1], NONE, high[:, 0])
+            cells = NO_CELLS
+            low, high = low - 9 * free[0], high + 9 * free[1]  # beyond which no minimum lies
         values, magnitudes = np.empty((2, 1, n))
-        bound_l2_rows(y, w, net, low[:, 0], high[:, -1], low, high, integer, values, magnitudes)
+        bound_l2_rows(y, w, net, *ends, *cells, integer, values, magnitudes)
         if integer:
-            every = np.array([x for x in naive.monotone_vectors(n, np.arange(-2, 6)) if (low[0] <= x).all()])
-            d = every[(every <= high[0]).all(axis=1)] - y[0]
+            every = naive.monotone_vectors(n, np.arange(low.min(), high.max() + 1))
+            d = every[((every >= low) & (every <= high)).all(axis=1)] - y[0]
             best = (w[0] * d**2 + net[0] * d).sum(axis=1).min()
         else:
             best = float(naive.bounded_chain_minimum_l2(y[0], net[0], int(w[0]), low[0], high[0]))
