@@ -25,7 +25,7 @@ def consistency_problem(rng, tree, noisy, view=View.COUNTS):
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_equals_least_squares(view):
     rng = rng_of(41)
-    for _ in range(scale(300, 5_000)):
+    for _ in range(scale(100, 5_000)):
         tree = random_tree(rng, max_regions=15)
         noisy = rng.integers(-20, 100, (tree.n_regions, int(rng.integers(1, 5))))
         problem = consistency_problem(rng, tree, noisy, view)
@@ -83,13 +83,3 @@ def test_a_wrong_answer_has_a_gap():
     problem = Problem.mean_consistency(naive.measurement_of(tree, np.array([[10], [11], [0]]), 10))
     estimate = Estimate(tree, View.COUNTS, np.array([[11.0], [11.0], [0.0]]))
     assert certify(problem, estimate, Multipliers(np.array([[-2 / 3]]), np.zeros(0))).gap == pytest.approx(2 / 3)
-
-
-def test_what_is_not_solved_says_why():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    measurement = naive.measurement_of(tree, np.zeros((3, 2), int), 0)
-    assert "conditions beyond" in MeanConsistency().solve(Problem.m_h(measurement)).reason
-    problem = Problem.mean_consistency(measurement)
-    assert "add up" in MeanConsistency().solve(replace(problem, consistent=False)).reason
-    assert "absolute" in MeanConsistency().solve(replace(problem, norm=1)).reason
-    assert MeanConsistency().solve(problem).estimate.values.tolist() == [[0, 0]] * 3
