@@ -57,7 +57,7 @@ def test_equals_exact_fractions():
 def test_exchange_test_equals_brute_force():
     rng = rng_of(33)
     lone = Hierarchy.from_parents(["all"], [-1])
-    for _ in range(scale(400, 5_000)):
+    for _ in range(scale(150, 5_000)):
         y = rng.integers(-3, 6, int(rng.integers(1, 5)))
         total = int(rng.integers(0, 5))
         problem = naive_problem([y], [total])
@@ -71,7 +71,7 @@ def test_exchange_test_equals_brute_force():
 @pytest.mark.parametrize("integer", [True, False])
 def test_any_estimate_gives_a_bound(integer):
     rng = rng_of(34)
-    for _ in range(scale(150, 10_000)):
+    for _ in range(scale(60, 10_000)):
         y = rng.integers(-3, 6, (3, int(rng.integers(1, 4))))
         problem = naive_problem(y, rng.integers(0, 5, 3))
         if not integer:

@@ -20,7 +20,7 @@ from pgsr.privacy import Seeded
 
 def test_releases_are_valid():
     rng = rng_of(81)
-    for _ in range(scale(40, 5_000)):
+    for _ in range(scale(20, 5_000)):
         tree = random_tree(rng)
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 8)), max_count=30, name="valid")
         totals = str(rng.choice(["root", "regions"]))
@@ -67,6 +67,7 @@ def test_the_joint_stage_is_the_projection_of_the_midpoints():
     np.testing.assert_allclose(x[0], x[1] + x[2], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_closer_than_published_methods_at_every_level():
     """Than matching where every level is measured, than the smallest optimum where the leaves alone are."""
     truth = census_like(regions="counties", max_size=40, groups=1_000_000)

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from condition_checks import KINDS, best_integer, best_real, feasible_points, random_problems
-from instances import random_tree, rng_of, scale
+from instances import rng_of, scale
 from test_conditions_choices import chosen, within
 
 from pgsr import Hierarchy, Problem, Status, View, certify
@@ -15,7 +15,6 @@ from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import best_first
-from pgsr.algorithms.choice_tree.sums import parts_of
 from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy
@@ -36,15 +35,6 @@ def by_alternatives(problem, choices, solve=None):
         if result.status is Status.OPTIMAL:
             found.append(result.certificate.objective)
     return min(found, default=None)
-
-
-def test_parts_add_up_to_the_cells_of_all_regions():
-    rng = rng_of(34)
-    for _ in range(20):
-        tree = random_tree(rng, max_regions=12)
-        x = rng.integers(0, 9, (tree.n_regions - tree.n_inner, 3))
-        problem = Problem.of(np.zeros((tree.n_regions, 3), int), tree)
-        assert (parts_of(problem) @ x.ravel() == tree.sum_up(x).ravel()).all()
 
 
 def stated_with(problem, choices):

@@ -1,6 +1,5 @@
 """The published dynamic program against exhaustive search, the worked examples, and its own claims."""
 
-import sys
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -8,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
+from test_m_h_projection import small_instance
 
 from pgsr import Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge
@@ -74,7 +74,7 @@ def test_the_window_of_a_level_follows_its_own_epsilon():
 @pytest.mark.parametrize("step", STEPS, ids=repr)
 def test_equals_brute_force(step):
     rng = rng_of(2)
-    for _ in range(scale(40, 3_000)):
+    for _ in range(scale(20, 3_000)):
         problem, points = small_instance(rng)
         weights = rng.integers(0, 5, problem.hierarchy.n_regions)
         weights[problem.hierarchy.leaves] += 1
@@ -88,7 +88,7 @@ def test_equals_brute_force(step):
 def test_small_windows_give_the_best_point_inside_them_and_say_so():
     rng = rng_of(3)
     seen = {Status.OPTIMAL: 0, Status.FEASIBLE: 0}
-    for _ in range(scale(120, 5_000)):
+    for _ in range(scale(80, 5_000)):
         problem, points = small_instance(rng)
         window = int(rng.integers(0, 3))
         within = domains(problem, window)
@@ -102,7 +102,7 @@ def test_small_windows_give_the_best_point_inside_them_and_say_so():
             assert result.certificate.bound is None
             assert "bind" in result.reason
         seen[result.status] += 1
-    assert min(seen.values()) > 5
+    assert min(seen.values()) > 3
 
 
 def test_windows_that_cannot_reach_the_total_are_widened():
@@ -282,31 +282,10 @@ def test_too_large_for_one_constraint_program_is_a_sentence():
         TableConstraints().combine(CostTableList.of([0, 0], [[0, 2**61], [0, 1]]), 0, 1, Deadline())
 
 
-def test_a_missing_package_is_a_sentence(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "ortools"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "ortools", None)
-    problem, _ = small_instance(rng_of(15))
-    result = CostTables(step=TableConstraints()).solve(problem)
-    assert result.status is Status.NOT_INSTALLED
-    assert "pip install ortools" in result.reason
-    assert CostTables().solve(problem).status is Status.OPTIMAL
-
-
 @pytest.mark.parametrize("window", [-1, "papers", 1.5, True, (1, 2)])
 def test_malformed_windows_are_sentences(window):
     with pytest.raises(MethodError, match="'paper', a number of counts"):
         CostTables(window=window)
-
-
-def small_instance(rng):
-    """A random small M_H problem and all its feasible points."""
-    tree = random_tree(rng, max_regions=6)
-    n_leaves = tree.n_regions - tree.n_inner
-    n_sizes = int(rng.integers(2, 4))
-    total = int(rng.integers(0, 5 if n_leaves * n_sizes <= 6 else 4))
-    noisy = rng.integers(-4, 6, (tree.n_regions, n_sizes))
-    return naive.problem_of(tree, noisy, total), naive.feasible_points(tree, n_sizes, total)
 
 
 def convex_tables(rng):

@@ -50,7 +50,7 @@ def test_no_mechanism_with_delta_is_below(row, epsilon, delta):
     assert 0.8 * least <= lower_bound(row, budget).emd[0] <= least + 1e-7
 
 
-@pytest.mark.parametrize("row", TINY[:3], ids=str)
+@pytest.mark.parametrize("row", TINY[:2], ids=str)
 def test_the_largest_error_near_the_counts_is_above(row):
     """The least largest error over all data sets between those of the bound is what it is below."""
     for epsilon in (0.1, 0.5, 1, 2):

@@ -19,7 +19,7 @@ from pgsr.data.sizes import Sizes
 def test_exchange_test_equals_brute_force():
     rng = rng_of(11)
     checked = 0
-    while checked < scale(2_000, 60_000):
+    while checked < scale(1_000, 60_000):
         tree = random_tree(rng, max_regions=6)
         n_sizes = int(rng.integers(2, 4))
         noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))

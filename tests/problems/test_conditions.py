@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.algorithms import CostTables, TreeProjection
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.conditions.stated import UNBOUNDED
 
@@ -66,19 +65,6 @@ def test_groups_are_differences_of_cumulative_cells() -> None:
     assert stated.rows.toarray()[:, :4].tolist() == [[-1, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1]]
     assert stated.lower[0] == 1  # of size 0 both are the same
     assert (stated.lower[-1], stated.upper[-1]) == (5, 5)
-
-
-def test_methods_refuse_what_they_do_not_know() -> None:
-    stated = COUNTS.where(cells(size=0) <= 1)
-    refused = CostTables(window=2).supports(stated)
-    assert "cells(every region, 0) <= 1" in refused
-    assert "Cvxpy" in refused
-    assert CostTables(window=2).solve(stated).status.name == "UNSUPPORTED"
-    assert CostTables(window=2).supports(COUNTS) is None
-    assert TreeProjection().supports(stated) is None
-    refused = TreeProjection().supports(COUNTS.where(total(region=("US", "MI")) >= 3))
-    assert "total(US/MI) >= 3" in refused
-    assert "Cvxpy" in refused
 
 
 def test_arithmetic_of_expressions() -> None:

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from condition_checks import best_integer, best_real
+from condition_checks import best_integer
 from instances import rng_of, scale
 from level_points import SHAPES, allowed, points_of, problem_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CostTables, Isotonic, TreeProjection
-from pgsr.certificates.certificate import MULTIPLIERS, POTENTIALS, violations
+from pgsr.certificates.certificate import POTENTIALS, violations
 from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate
 from pgsr.errors import CountError, MethodError
@@ -73,6 +73,7 @@ def test_a_program_has_exactly_the_points_that_add_up(name, totals, norm):
             assert holds == (x.tobytes() in known) == (not any(broken.values())), (x, broken)
 
 
+@pytest.mark.slow
 @pytest.mark.few(3)
 @pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
 def test_methods_find_the_best_of_all_points_or_say_no(name, totals, norm):
@@ -88,24 +89,6 @@ def test_methods_find_the_best_of_all_points_or_say_no(name, totals, norm):
             result = method.solve(problem)
             assert result.status is Status.OPTIMAL, (method, result)
             assert result.certificate.objective == result.certificate.bound == best, method
-
-
-@pytest.mark.few(3)
-@pytest.mark.parametrize(("name", "totals", "norm"), KINDS)
-def test_relaxations_are_proved_by_prices(name, totals, norm, monkeypatch):
-    """Without the program's own bound to fall back on, and with the optimum of a plain model."""
-    monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
-    for seed in range(scale(3, 8)):
-        problem = problem_of(name, View.COUNTS, totals, seed, norm).relaxed()
-        best = best_real(problem, [])
-        for method in REAL:
-            if method.supports(problem) is not None:
-                continue
-            result = method.solve(problem)
-            assert result.status is Status.OPTIMAL, (method, result)
-            assert result.certificate.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
-            assert result.certificate.bound_by == MULTIPLIERS
-            assert result.certificate.gap < 1e-6
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -192,23 +175,14 @@ def test_a_noise_step_measures_sizes_per_level_and_all_that_follows_takes_them()
     assert [table.shape for table in noisy.tables] == [(1, 5), (2, 3), (3, 2)]
     again = Geometric(View.COUNTS, 6, totals="root").measure(truth.folded((4, 2, 1)), Seeded("a"))
     assert all(np.array_equal(a, b) for a, b in zip(noisy.tables, again.tables, strict=True))
-    assert [noisy.law(region) for region in (0, 1, 3)] == [
-        noise.levels(3)[0].law(noise.sensitivity(View.COUNTS, 4))
-    ] * 3
     for problem in (Problem.m_h, Problem.mean_consistency):
         assert problem(noisy).sizes.max_sizes == (4, 2, 1)
     result = Mechanism(noise, TreeProjection()).release(truth, Seeded("a"))
     assert result.status is Status.OPTIMAL
     assert metrics.l1(truth, result.estimate).shape == (6,)
-    assert (
-        metrics.cumulative_l1(truth, result.estimate)[0]
-        == np.abs(np.cumsum(result.estimate.tables[0][0] - truth.counts[0])).sum()
-    )
     exact = Estimate(tree, View.COUNTS, truth.folded((4, 2, 1)).tables)
     assert metrics.l1(truth, exact).tolist() == [0] * 6
     cumulative = Geometric(View.CUMULATIVE, 6, max_sizes=(4, 2, 1)).measure(truth, Seeded("a"))
     for post in (TwoStage(), Posterior(), BottomUp(), NoConsistency()):
         assert post.supports(cumulative).startswith("this post-process takes one largest size for all levels"), post
     assert Isotonic().supports(Problem.isotonic(cumulative)) is None
-    assert len(noisy.to_frame()) == 5 + 6 + 6
-    assert noisy.plot(("US", "GA")) is not None
