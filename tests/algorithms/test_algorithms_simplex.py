@@ -11,7 +11,6 @@ from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms.simplex import SimplexProjection, simplex_projection
 from pgsr.certificates.regions_alone import is_region_exchange_optimal, simplex_bound
 from pgsr.data import Estimate
-from pgsr.data.rounding import largest_remainder
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 
@@ -25,12 +24,11 @@ def naive_problem(rows, totals):
     return Problem.naive(replace(measurement, public=Totals.REGIONS, totals=np.asarray(totals)))
 
 
-@pytest.mark.slow
 def test_equals_brute_force():
     """No other integers are nearer."""
     rng = rng_of(32)
     lone = Hierarchy.from_parents(["all"], [-1])
-    for _ in range(scale(1_000, 20_000)):
+    for _ in range(scale(300, 20_000)):
         y = rng.integers(-3, 6, int(rng.integers(1, 5)))
         total = int(rng.integers(0, 6))
         best = ((naive.feasible_points(lone, len(y), total)[:, 0] - y) ** 2).sum(axis=1).min()
@@ -40,16 +38,9 @@ def test_equals_brute_force():
         assert ((x - y) ** 2).sum() == best
 
 
-def test_worked_example():
-    """Fractions 1.6, 0.7, 0.7 with total 3 become 1, 1, 1."""
-    assert largest_remainder(np.array([1.6, 0.7, 0.7]), 3).tolist() == [1, 1, 1]
-    # Integer counts cannot give unequal fractions; the same total with equal ones: the first cell is rounded up.
-    assert simplex_projection(np.array([[2, 1, 1]]), np.array([3]), integer=True).tolist() == [[2, 1, 0]]
-
-
 def test_equals_exact_fractions():
     rng = rng_of(31)
-    for _ in range(scale(2_000, 50_000)):
+    for _ in range(scale(1_000, 50_000)):
         y = rng.integers(-6, 10, int(rng.integers(1, 9)))
         total = int(rng.integers(0, 15))
         exact = naive.simplex_projection(y, total)
@@ -66,7 +57,7 @@ def test_equals_exact_fractions():
 def test_exchange_test_equals_brute_force():
     rng = rng_of(33)
     lone = Hierarchy.from_parents(["all"], [-1])
-    for _ in range(scale(400, 5_000)):
+    for _ in range(scale(150, 5_000)):
         y = rng.integers(-3, 6, int(rng.integers(1, 5)))
         total = int(rng.integers(0, 5))
         problem = naive_problem([y], [total])
@@ -77,11 +68,10 @@ def test_exchange_test_equals_brute_force():
             assert is_region_exchange_optimal(problem, estimate) == (values[index] == values.min())
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("integer", [True, False])
 def test_any_estimate_gives_a_bound(integer):
     rng = rng_of(34)
-    for _ in range(scale(500, 10_000)):
+    for _ in range(scale(60, 10_000)):
         y = rng.integers(-3, 6, (3, int(rng.integers(1, 4))))
         problem = naive_problem(y, rng.integers(0, 5, 3))
         if not integer:
@@ -94,7 +84,7 @@ def test_any_estimate_gives_a_bound(integer):
 @pytest.mark.parametrize("integer", [True, False])
 def test_random_problems_are_solved_and_proved(integer):
     rng = rng_of(35)
-    for i in range(scale(100, 1_000)):
+    for i in range(scale(40, 1_000)):
         truth = random_truth(rng, random_tree(rng), name=f"simplex {i}")
         problem = Problem.naive(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("simplex")))
         result = SimplexProjection().solve(problem if integer else problem.relaxed())
@@ -117,14 +107,11 @@ def test_empty_regions_and_one_size():
     problem = naive_problem([[5, -3, 2], [-1, -2, -3], [7, 7, 7]], [0, 0, 21])
     assert SimplexProjection().solve(problem).estimate.values.tolist() == [[0, 0, 0], [0, 0, 0], [7, 7, 7]]
     assert SimplexProjection().solve(problem.relaxed()).status is Status.OPTIMAL
+    far = SimplexProjection().solve(naive_problem([[0, 0, 1], [0, 0, -1]], [10**15, 2]))
+    assert far.status is Status.OPTIMAL
+    assert far.estimate.values.sum(axis=1).tolist() == [10**15, 2]
     one_size = naive_problem([[5], [-2]], [3, 10**12])
     assert SimplexProjection().solve(one_size).estimate.values.tolist() == [[3], [10**12]]
-
-
-def test_a_total_far_from_the_counts():
-    result = SimplexProjection().solve(naive_problem([[0, 0, 1], [0, 0, -1]], [10**15, 2]))
-    assert result.estimate.values.sum(axis=1).tolist() == [10**15, 2]
-    assert result.status is Status.OPTIMAL
 
 
 def test_a_region_that_was_not_measured_is_projected_from_its_children():
@@ -136,10 +123,3 @@ def test_a_region_that_was_not_measured_is_projected_from_its_children():
     assert result.status is Status.OPTIMAL
     copy = tree.index(("US", "DC"))
     np.testing.assert_array_equal(result.estimate.values[copy], result.estimate.values[tree.first_child[copy]])
-
-
-def test_what_is_not_solved_says_why():
-    problem = naive_problem([[1, 2]], [3])
-    assert SimplexProjection().solve(replace(problem, consistent=True)).status is Status.UNSUPPORTED
-    assert SimplexProjection().solve(naive_problem([[1, 2]], [-3])).status is Status.INFEASIBLE
-    assert SimplexProjection().solve(naive_problem([[2**61, 2]], [3])).status is Status.TOO_LARGE

@@ -6,18 +6,16 @@ from itertools import product
 import numpy as np
 import pytest
 from condition_checks import KINDS, best_integer, best_real, feasible_points, random_problems
-from instances import random_tree, rng_of, scale
+from instances import rng_of, scale
 from test_conditions_choices import chosen, within
 
-from pgsr import Hierarchy, Problem, Status, View, certify, reconcile
+from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import ChoiceTree, TreeProjection
 from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import best_first
-from pgsr.algorithms.choice_tree.sums import parts_of
 from pgsr.certificates.certificate import ALTERNATIVES
-from pgsr.errors import MethodError
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
@@ -37,15 +35,6 @@ def by_alternatives(problem, choices, solve=None):
         if result.status is Status.OPTIMAL:
             found.append(result.certificate.objective)
     return min(found, default=None)
-
-
-def test_parts_add_up_to_the_cells_of_all_regions():
-    rng = rng_of(34)
-    for _ in range(20):
-        tree = random_tree(rng, max_regions=12)
-        x = rng.integers(0, 9, (tree.n_regions - tree.n_inner, 3))
-        problem = Problem.of(np.zeros((tree.n_regions, 3), int), tree)
-        assert (parts_of(problem) @ x.ravel() == tree.sum_up(x).ravel()).all()
 
 
 def stated_with(problem, choices):
@@ -103,12 +92,11 @@ def test_equals_the_best_of_all_points(kind):
     assert solved > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("largest", [20, 10**7])
 def test_equals_all_combinations_of_alternatives(largest):
     """M_H on three levels, with up to 2^8 combinations, each solved by `TreeProjection`."""
     rng, solved = rng_of(32), 0
-    for _ in range(scale(4, 40)):
+    for _ in range(scale(2, 40)):
         leaves = rng.integers(0, largest, (4, 4))
         y = DEEP.sum_up(leaves) + rng.integers(-largest // 3, largest // 3 + 1, (7, 4))
         problem = Problem.of(y, DEEP, groups=int(leaves.sum()), label="M_H", weights=rng.integers(1, 5, 7))
@@ -147,33 +135,24 @@ def test_counts_of_ten_million_to_the_last_digit():
     assert (relaxed.status, relaxed.certificate.objective) == (Status.OPTIMAL, 30_000_002.0)
 
 
-def test_totals_of_regions_and_public_totals():
-    """Bounds of totals are arcs, too: the second leaf's total is 0 or at least 7 beside public totals above."""
+@pytest.mark.parametrize("what", ["totals", "weights of cells"])
+def test_totals_and_weights_of_cells(what):
+    """Bounds of totals are arcs, too: a leaf's total is 0 or at least 3, no region's is above 7."""
     rng = rng_of(33)
-    for problem, _ in random_problems(rng, (View.COUNTS, 2, None, True), scale(10, 100)):
-        last = problem.hierarchy.n_levels - 1
-        stated = problem.where(cells(level=last) <= 4, zero_or_at_least(total(level=last), 3), total() <= 7)
-        points = feasible_points(problem, 4)
-        sums = points.sum(axis=2)
-        leaves = sums[:, problem.hierarchy.leaves]
-        kept = points[((leaves == 0) | (leaves >= 3)).all(axis=1) & (sums <= 7).all(axis=1)]
+    for problem, _ in random_problems(rng, (View.COUNTS, 2, None, True), scale(5, 100)):
+        last, points = problem.hierarchy.n_levels - 1, feasible_points(problem, 4)
+        leaves, sums = points[:, problem.hierarchy.leaves], points.sum(axis=2)
+        if what == "totals":
+            stated = problem.where(cells(level=last) <= 4, zero_or_at_least(total(level=last), 3), total() <= 7)
+            leaves, least, kept = leaves.sum(axis=2, keepdims=True), 3, (sums <= 7).all(axis=1)
+        else:
+            stated = replace(problem, weights=rng.integers(1, 4, problem.target.shape))
+            stated = stated.where(cells(level=last) <= 4, zero_or_at_least(cells(level=last), 2))
+            least, kept = 2, True
+        kept &= ((leaves == 0) | (leaves >= least)).all(axis=(1, 2))
         result = ChoiceTree().solve(stated)
         assert result.status is Status.OPTIMAL
-        assert result.certificate.objective == best_integer(stated, kept)
-
-
-def test_weights_of_cells():
-    rng = rng_of(34)
-    for problem, _ in random_problems(rng, (View.COUNTS, 2, None, True), scale(10, 100)):
-        last = problem.hierarchy.n_levels - 1
-        stated = replace(problem, weights=rng.integers(1, 4, problem.target.shape))
-        stated = stated.where(cells(level=last) <= 4, zero_or_at_least(cells(level=last), 2))
-        points = feasible_points(problem, 4)
-        leaves = points[:, problem.hierarchy.leaves]
-        kept = points[((leaves == 0) | (leaves >= 2)).all(axis=(1, 2))]
-        result = ChoiceTree().solve(stated)
-        assert result.status is Status.OPTIMAL
-        assert result.certificate.objective == best_integer(stated, kept)
+        assert result.certificate.objective == best_integer(stated, points[kept])
 
 
 @pytest.mark.parametrize("nodes", [FlowNodes, MethodNodes])
@@ -195,13 +174,7 @@ def test_coefficients_are_divided_away_in_integers(nodes):
             assert found.bound == found.best.value == best_integer(problem, kept)
 
 
-SIGNLESS = [
-    (View.COUNTS, False, True),
-    (View.CUMULATIVE, True, True),
-    (View.CUMULATIVE, True, False),
-    (View.COUNTS, False, False),
-    (View.COUNTS, True, True),
-]
+SIGNLESS = [(View.COUNTS, False, True), (View.CUMULATIVE, True, False), (View.COUNTS, True, True)]
 """View, order and consistency of problems whose numbers may be negative."""
 
 
@@ -230,19 +203,6 @@ def test_numbers_may_be_negative(view, monotone, consistent, norm):
         assert result.certificate.objective == min(found)
         solved += 1
     assert solved
-
-
-def test_flows_and_other_methods_agree():
-    """The two ways to solve nodes, on M_H in squares."""
-    rng = rng_of(35)
-    for _ in range(scale(5, 50)):
-        leaves = rng.integers(0, 30, (4, 3))
-        y = DEEP.sum_up(leaves) + rng.integers(-9, 10, (7, 3))
-        problem = Problem.of(y, DEEP, groups=int(leaves.sum()), label="M_H")
-        stated = stated_with(problem, random_sides(rng, problem, 4, 9))
-        outcomes = [best_first(nodes.of(stated), 10_000, NO_LIMIT) for nodes in (FlowNodes, MethodNodes)]
-        assert outcomes[0].bound == outcomes[1].bound
-        assert all(outcome.complete for outcome in outcomes)
 
 
 def test_reals_equal_the_best_of_all_alternatives():
@@ -279,7 +239,7 @@ def hard(n, factor=1):
 
 
 def test_a_tree_that_is_cut_off_says_its_gap():
-    problem = hard(8)
+    problem = hard(7)
     optimum = ChoiceTree().solve(problem).certificate.objective
     statuses = set()
     for most in (1, 5, 20, 60, 10_000):
@@ -293,23 +253,12 @@ def test_a_tree_that_is_cut_off_says_its_gap():
         assert result.status is (Status.OPTIMAL if result.certificate.gap == 0 else Status.FEASIBLE)
         assert ("relative gap" in result.reason) == (result.status is Status.FEASIBLE)
     assert statuses == {Status.TIMED_OUT, Status.FEASIBLE, Status.OPTIMAL}
-    with pytest.raises(MethodError, match="whole number from 1 up"):
-        ChoiceTree(0)
 
 
 def test_time_is_a_limit():
     result = ChoiceTree(10**6).solve(hard(14, 10**6), time_limit=0.3)
     assert result.status in (Status.FEASIBLE, Status.TIMED_OUT)
     assert result.seconds.solve < 10
-
-
-@pytest.mark.slow
-def test_all_of_two_to_the_twelve_alternatives():
-    """Bounds leave out little here, and yet each combination is looked at once at most."""
-    result = ChoiceTree().solve(hard(12))
-    assert result.status is Status.OPTIMAL
-    assert result.certificate.objective == result.certificate.bound
-    assert choices_bound(hard(12), upto=result.certificate.objective).n_solved < 2**13
 
 
 def test_contradictions_are_proved_case_by_case():
@@ -327,7 +276,7 @@ def test_contradictions_are_proved_case_by_case():
 def test_m_c_of_three_levels_has_an_honest_gap():
     """No network there: other methods solve cases, in integers with gaps, which the tree hands on."""
     rng = rng_of(38)
-    for _ in range(scale(4, 30)):
+    for _ in range(scale(2, 30)):
         leaves = np.cumsum(rng.integers(0, 5, (4, 3)), axis=1)
         y = DEEP.sum_up(leaves) + rng.integers(-5, 6, (7, 3))
         problem = Problem.of(y, DEEP, View.CUMULATIVE, groups=int(leaves[:, -1].sum()), label="M_c")
@@ -359,34 +308,3 @@ def test_bounds_hold_without_rows_that_fit_into_no_flow():
     bound, best = choices_bound(stated), Scipy().solve(stated).certificate.objective
     assert not bound.complete
     assert 0 < bound.value <= best
-
-
-@pytest.mark.parametrize(
-    ("problem", "words"),
-    [
-        (COUNTS, "M_H has none; state some by"),
-        (
-            COUNTS.where(either(cells(size=0) == 0, cells(size=1) * 2 >= cells(size=2) * 3)),
-            "is no sum of cells",
-        ),
-        (COUNTS.relaxed().where(either(total(level=1) <= 4, total(level=1) >= 6)), "flows are in integers"),
-    ],
-)
-def test_what_it_does_not_solve_it_says(problem, words):
-    assert words in ChoiceTree().supports(problem)
-    assert ChoiceTree().solve(problem).status is Status.UNSUPPORTED
-
-
-def test_tables_take_choices():
-    """`reconcile` decides them by this method; the twin tries all numbers."""
-    rng = rng_of(39)
-    for _ in range(scale(5, 50)):
-        us, ga, mi = rng.integers(0, 12, 3).tolist()
-        noisy = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [us, ga, mi]}
-        done = reconcile(noisy, ["nation", "state"], "n", where=zero_or_at_least(cells(level=1), 5))
-        assert done.status is Status.OPTIMAL
-        pairs = [(a, b) for a, b in product(range(30), repeat=2) if a in (0, *range(5, 30)) and b in (0, *range(5, 30))]
-        best = min((a + b - us) ** 2 + (a - ga) ** 2 + (b - mi) ** 2 for a, b in pairs)
-        have = done.table["reconciled"].tolist()
-        assert sum((x - y) ** 2 for x, y in zip(have, (us, ga, mi), strict=True)) == best
-        assert all(x == 0 or x >= 5 for x in have[1:])

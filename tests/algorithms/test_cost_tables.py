@@ -1,21 +1,19 @@
 """The published dynamic program against exhaustive search, the worked examples, and its own claims."""
 
-import sys
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import product
 
 import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
+from test_m_h_projection import small_instance
 
 from pgsr import Hierarchy, PgsrError, Problem, Status, View
-from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge, TreeProjection
+from pgsr.algorithms import CostTables, SlopeGreedy, SlopeMerge
 from pgsr.algorithms.cost_tables.steps import CostTableList
 from pgsr.algorithms.cost_tables.windows import domains, half_widths
 from pgsr.errors import MethodError
-from pgsr.methods import Method
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import TableConstraints
 from pgsr.noise import Geometric
@@ -76,7 +74,7 @@ def test_the_window_of_a_level_follows_its_own_epsilon():
 @pytest.mark.parametrize("step", STEPS, ids=repr)
 def test_equals_brute_force(step):
     rng = rng_of(2)
-    for _ in range(scale(100, 3_000)):
+    for _ in range(scale(20, 3_000)):
         problem, points = small_instance(rng)
         weights = rng.integers(0, 5, problem.hierarchy.n_regions)
         weights[problem.hierarchy.leaves] += 1
@@ -90,7 +88,7 @@ def test_equals_brute_force(step):
 def test_small_windows_give_the_best_point_inside_them_and_say_so():
     rng = rng_of(3)
     seen = {Status.OPTIMAL: 0, Status.FEASIBLE: 0}
-    for _ in range(scale(300, 5_000)):
+    for _ in range(scale(80, 5_000)):
         problem, points = small_instance(rng)
         window = int(rng.integers(0, 3))
         within = domains(problem, window)
@@ -104,7 +102,7 @@ def test_small_windows_give_the_best_point_inside_them_and_say_so():
             assert result.certificate.bound is None
             assert "bind" in result.reason
         seen[result.status] += 1
-    assert min(seen.values()) > 10
+    assert min(seen.values()) > 3
 
 
 def test_windows_that_cannot_reach_the_total_are_widened():
@@ -127,36 +125,10 @@ def test_windows_that_cannot_reach_the_total_are_widened():
     assert CostTables(window=0).solve(children_above_their_parent).certificate.feasible
 
 
-def test_every_window_holds_a_feasible_point():
-    rng = rng_of(4)
-    for _ in range(scale(150, 10_000)):
-        tree = random_tree(rng, max_regions=15)
-        noisy = rng.integers(-60, 60, (tree.n_regions, int(rng.integers(2, 6))))
-        problem = naive.problem_of(tree, noisy, int(rng.integers(0, 100)))
-        window = int(rng.integers(0, 12))
-        within, x = domains(problem, window), CostTables(window).solve(problem).estimate.values
-        assert x.dtype == np.int64
-        assert ((within.low <= x) & (x <= within.high)).all()
-        assert (x == tree.sum_up(x[tree.leaves])).all()
-        assert x.min() >= 0
-        assert x[0].sum() == problem.root_total
-
-
-@pytest.mark.parametrize("epsilon", ["0.1", "1"])
-def test_equals_tree_projection(epsilon):
-    rng = rng_of(5)
-    for k in range(scale(20, 300)):
-        truth = random_truth(rng, random_tree(rng, max_regions=20), max_size=8, max_count=300)
-        problem = Problem.m_h(Geometric(View.COUNTS, epsilon).measure(truth, Seeded(k)))
-        ours, tables = TreeProjection().solve(problem), CostTables().solve(problem)
-        assert tables.status is Status.OPTIMAL
-        assert tables.certificate.objective == ours.certificate.objective
-
-
 def test_slope_greedy_and_slope_merge_return_the_same_counts():
     """They break ties alike, so not only the tables but the answers are equal."""
     rng = rng_of(7)
-    for _ in range(scale(40, 2_000)):
+    for _ in range(scale(15, 2_000)):
         tree = random_tree(rng, max_regions=15)
         noisy = rng.integers(-9, 30, (tree.n_regions, int(rng.integers(2, 8))))
         problem = naive.problem_of(tree, noisy, int(rng.integers(0, 200)))
@@ -202,24 +174,11 @@ def test_all_tables_are_convex():
             return combined
 
     rng = rng_of(9)
-    for _ in range(scale(50, 1_000)):
+    for _ in range(scale(20, 1_000)):
         tree = random_tree(rng, max_regions=12)
         problem = naive.problem_of(tree, rng.integers(-40, 90, (tree.n_regions, 4)), int(rng.integers(0, 300)))
         for window in ("paper", 5, None):
             assert CostTables(window, Watching()).solve(problem).certificate.feasible
-
-
-@pytest.mark.parametrize("step", ALL_STEPS, ids=repr)
-def test_without_noise_the_truth_returns_at_cost_0(step):
-    """The limit of lambda to 0: delta is 3, and a noisy tree that is feasible is its own projection."""
-    rng = rng_of(10)
-    for k in range(3):
-        truth = random_truth(rng, random_tree(rng, max_regions=7), max_size=3)
-        problem = Problem.m_h(Geometric(View.COUNTS, Fraction(10**6)).measure(truth, Seeded(k)))
-        assert half_widths(problem, "paper") == [3] * truth.hierarchy.n_regions
-        result = CostTables(step=step).solve(problem)
-        assert result.certificate.objective == 0
-        assert (result.estimate.values == truth.counts).all()
 
 
 def test_table_constraints_equal_slope_merge():
@@ -300,27 +259,6 @@ def test_a_wrong_step_is_refuted():
     assert "refutes" in result.reason
 
 
-@pytest.mark.parametrize("method", [CostTables(), CostTables(step=TableConstraints())], ids=repr)
-def test_unsupported_problems_are_sentences(method):
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = random_truth(rng_of(14), tree)
-    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
-    steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
-    for problem, word in [
-        (Problem.m_c(steps), "cumulative"),
-        (Problem.m_h(counts, totals="regions"), "root"),
-        (replace(Problem.m_h(counts), totals=None), "root"),
-        (Problem.naive(counts), "consistency"),
-        (replace(Problem.m_h(counts), norm=1), "absolute"),
-        (Problem.m_h(counts).relaxed(), "integers"),
-    ]:
-        result = method.solve(problem)
-        assert result.status is Status.UNSUPPORTED
-        assert word in result.reason
-    impossible = naive.problem_of(tree, np.ones((3, 2), int), -1)
-    assert method.solve(impossible).status is Status.INFEASIBLE
-
-
 def test_what_is_too_large_is_a_sentence():
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
     problem = naive.problem_of(tree, np.full((3, 9), 10**10), 10**11)
@@ -344,49 +282,10 @@ def test_too_large_for_one_constraint_program_is_a_sentence():
         TableConstraints().combine(CostTableList.of([0, 0], [[0, 2**61], [0, 1]]), 0, 1, Deadline())
 
 
-def test_a_missing_package_is_a_sentence(monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == "ortools"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, "ortools", None)
-    problem, _ = small_instance(rng_of(15))
-    result = CostTables(step=TableConstraints()).solve(problem)
-    assert result.status is Status.NOT_INSTALLED
-    assert "pip install ortools" in result.reason
-    assert CostTables().solve(problem).status is Status.OPTIMAL
-
-
 @pytest.mark.parametrize("window", [-1, "papers", 1.5, True, (1, 2)])
 def test_malformed_windows_are_sentences(window):
     with pytest.raises(MethodError, match="'paper', a number of counts"):
         CostTables(window=window)
-
-
-def test_malformed_steps_and_limits_are_sentences():
-    with pytest.raises(PgsrError, match=r"write SlopeMerge\(...\)"):
-        CostTables(step=SlopeMerge)
-    with pytest.raises(PgsrError, match="give SlopeMerge"):
-        CostTables(step="greedy")
-    problem, _ = small_instance(rng_of(16))
-    for limit in (0, -1, float("nan"), "x"):
-        with pytest.raises(PgsrError, match="seconds above 0"):
-            CostTables().solve(problem, limit)
-
-
-def test_labels_are_what_one_writes():
-    assert isinstance(CostTables(), Method)
-    assert repr(CostTables()) == "CostTables()"
-    assert repr(CostTables(None, SlopeGreedy())) == "CostTables(window=None, step=SlopeGreedy())"
-    assert repr(CostTables(step=TableConstraints())) == "CostTables(step=TableConstraints())"
-
-
-def small_instance(rng):
-    """A random small M_H problem and all its feasible points."""
-    tree = random_tree(rng, max_regions=6)
-    n_leaves = tree.n_regions - tree.n_inner
-    n_sizes = int(rng.integers(2, 4))
-    total = int(rng.integers(0, 5 if n_leaves * n_sizes <= 6 else 4))
-    noisy = rng.integers(-4, 6, (tree.n_regions, n_sizes))
-    return naive.problem_of(tree, noisy, total), naive.feasible_points(tree, n_sizes, total)
 
 
 def convex_tables(rng):

@@ -64,23 +64,6 @@ def test_it_ends_after_as_many_steps_as_there_are_eigenvalues_or_as_are_allowed(
         assert not np.allclose(early, exact)
 
 
-def test_vectors_may_be_tables() -> None:
-    weights = np.array([[2.0, 3.0], [4.0, 5.0]])
-
-    class Tables:
-        def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
-            product[:] = weights * p
-            return float((p * product).sum())
-
-        def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
-            x += step * p
-            rest -= step * product
-            product[:] = rest / weights
-            return float((rest * product).sum())
-
-    np.testing.assert_allclose(conjugate_gradients(Tables(), np.ones((2, 2)), 1e-9, 10), 1.0 / weights)
-
-
 def piecewise(t: float) -> tuple[float, float]:
     """A concave D: slope 1 up to 1/4, then -15."""
     return (t, 1.0) if t < 0.25 else (0.25 - 15.0 * (t - 0.25), -15.0)

@@ -1,6 +1,5 @@
 """Integer pool-adjacent-violators against the min-max formula in fractions."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import naive
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import Isotonic, MinMax
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
@@ -31,13 +30,12 @@ def fit(y, lower=-(10**6), upper=10**6):
     return isotonic_l2(np.array([y]), np.array([lower]), np.array([upper]))[0].tolist()
 
 
-@pytest.mark.slow
 def test_equals_brute_force():
     """Rounding the exact fit is optimal among integers."""
     rng = rng_of(22)
     grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
     monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]
-    for _ in range(scale(1_000, 20_000)):
+    for _ in range(scale(300, 20_000)):
         y = rng.integers(-3, 5, 4)
         best = ((monotone - y) ** 2).sum(axis=1).min()
         assert ((np.array(fit(y)) - y) ** 2).sum() == best
@@ -45,7 +43,7 @@ def test_equals_brute_force():
 
 def test_equals_exact_fractions():
     rng = rng_of(21)
-    for _ in range(scale(2_000, 100_000)):
+    for _ in range(scale(1_000, 100_000)):
         y = rng.integers(-5, 20, int(rng.integers(1, 9)))
         lower, upper = sorted(rng.integers(-4, 18, 2).tolist())
         exact = [min(max(value, lower), upper) for value in naive.isotonic_l2(y)]
@@ -65,7 +63,7 @@ def test_min_max_equals_exact_fractions():
 def test_min_max_is_pav(view, totals):
     """Both prove the same answers; what is not squares, or too long for a square of it, is refused in a sentence."""
     rng = rng_of(31)
-    for _ in range(scale(20, 500)):
+    for _ in range(scale(10, 500)):
         problem = isotonic_problem(rng, view, 2, totals)
         for stated in (problem,) if view is View.RANKED else (problem, problem.relaxed()):
             ours, theirs = MinMax().solve(stated), Isotonic().solve(stated)
@@ -79,17 +77,12 @@ def test_min_max_is_pav(view, totals):
         assert "cells(" in MinMax().supports(problem.where(cells(size=0) <= 3))
 
 
-def test_values_that_could_overflow_are_refused():
-    with pytest.raises(PgsrError, match="64 bits"):
-        fit([2**61, 0])
-
-
 def test_l1_equals_brute_force():
     """The optima among all monotone integer vectors within the bounds have a smallest and a largest one: these."""
     rng = rng_of(23)
     grid = np.stack(np.meshgrid(*[np.arange(-3, 5)] * 4, indexing="ij"), -1).reshape(-1, 4)
     monotone = grid[(np.diff(grid, axis=1) >= 0).all(axis=1)]
-    for _ in range(scale(1_000, 20_000)):
+    for _ in range(scale(300, 20_000)):
         y = rng.integers(-3, 5, 4)
         lower, upper = sorted(rng.integers(-3, 5, 2).tolist())
         inside = monotone[(monotone[:, 0] >= lower) & (monotone[:, -1] <= upper)]
@@ -123,8 +116,6 @@ def test_runs_equal_the_rows():
         assert np.repeat(value, count).tolist() == fit(y, 0, 30)
     long = np.sort(rng.integers(0, 1000, 10_000)) + rng.integers(-9, 10, 10_000)
     assert np.repeat(*isotonic_l2_runs(long, 0, 1000)).tolist() == fit(long, 0, 1000)
-    with pytest.raises(PgsrError, match="64 bits"):
-        isotonic_l2_runs(np.full(4, 2**60), 0, 1)
 
 
 def isotonic_problem(rng, view, norm, totals="regions"):
@@ -139,10 +130,9 @@ def isotonic_problem(rng, view, norm, totals="regions"):
 @pytest.mark.parametrize(
     ("view", "totals"), [(View.CUMULATIVE, "regions"), (View.CUMULATIVE, "root"), (View.RANKED, "regions")]
 )
-@pytest.mark.few(3)
 def test_the_method_proves_every_answer(view, totals, norm):
     rng = rng_of(25)
-    for _ in range(scale(40, 1_000)):
+    for _ in range(scale(12, 1_000)):
         problem = isotonic_problem(rng, view, norm, totals)
         result = Isotonic().solve(problem)
         assert result.status is Status.OPTIMAL
@@ -151,23 +141,6 @@ def test_the_method_proves_every_answer(view, totals, norm):
             relaxed = Isotonic().solve(problem.relaxed())
             assert relaxed.status is Status.OPTIMAL, relaxed
             assert relaxed.certificate.objective <= result.certificate.objective + 1e-9
-
-
-@pytest.mark.parametrize("totals", [None, "regions"])
-@pytest.mark.parametrize("norm", [1, 2])
-def test_values_of_any_sign_are_fitted_as_they_are(norm: int, totals: str | None):
-    rng, negative = rng_of(29), 0
-    for _ in range(scale(10, 200)):
-        tree = random_tree(rng, max_regions=4)
-        y, groups = rng.integers(-9, 5, (tree.n_regions, 4)), np.full(tree.n_regions, 3)
-        problem = Problem.of(y, tree, View.CUMULATIVE, groups=groups, totals=totals, norm=norm, consistent=False)
-        problem = replace(problem, nonnegative=False, totals=None if totals is None else problem.totals)
-        for stated in (problem, problem.relaxed(), problem.where(cells(size=1) <= -2)):
-            result = Isotonic().solve(stated)
-            assert result.status is Status.OPTIMAL, result
-            assert (result.estimate.values.min() < 0) or stated.conditions is None
-            negative += result.estimate.values.min() < 0
-    assert negative > scale(25, 500), "few of these values are all positive"
 
 
 def test_a_worse_ranked_answer_loses_its_proof():
@@ -188,37 +161,11 @@ def test_a_worse_ranked_answer_loses_its_proof():
         assert certify(problem, Estimate(problem.hierarchy, View.COUNTS, counts)).violations["totals"] == 1
 
 
-def test_the_method_refuses_other_problems():
-    rng = rng_of(27)
-    truth = random_truth(rng, random_tree(rng, max_regions=6), max_size=5)
-    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
-    assert Isotonic().solve(Problem.m_h(counts)).status is Status.UNSUPPORTED
-    assert Isotonic().solve(isotonic_problem(rng, View.RANKED, 2).relaxed()).status is Status.UNSUPPORTED
-    alone = {"monotone": True, "consistent": False}
-    assert "counts view" in (Isotonic().supports(Problem.about(counts, "ordered counts", None, **alone)) or "")
-    upto = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(1))
-    assert "the root's alone" in (Isotonic().supports(Problem.about(upto, "H_c", "root", **alone)) or "")
-
-
-def test_what_is_no_vector_of_integers_is_refused():
-    for y, word in [
-        ([1.5, 1.0], "not a whole number"),
-        ([np.nan, 1.0], "not a finite number"),
-        ([[1, 2]], "one vector"),
-    ]:
-        with pytest.raises(PgsrError, match=word):
-            isotonic_l1(np.array(y), 0, 9)
-    with pytest.raises(PgsrError, match="bounds in order"):
-        isotonic_l1(np.array([1, 2]), 9, 0)
-    with pytest.raises(PgsrError, match="matrix of rows"):
-        isotonic_l2(np.array([3, 1]), np.array([0]), np.array([9]))
-
-
 def test_bounds_of_cells_equal_brute_force():
     """Both norms, every L1 optimum, random bounds; the chain passes what is optimal, and nothing else."""
     rng = rng_of(41)
     infeasible = 0
-    for _ in range(scale(400, 20_000)):
+    for _ in range(scale(120, 20_000)):
         n, most = int(rng.integers(1, 6)), 5
         vectors = naive.monotone_vectors(n, np.arange(most + 1))
         y, some = rng.integers(-2, most + 3, n), rng.random((2, n)) < rng.random()
@@ -243,15 +190,7 @@ def test_bounds_of_cells_equal_brute_force():
                 assert isotonic_within(y, lower, upper, 1, Optimum.LARGEST).tolist() == best.max(axis=0).tolist()
             for x, cost in zip(inside, costs, strict=True):
                 assert isotonic_is_optimal(x, y, None, None, norm, (lower, upper)) == (cost == costs.min())
-    assert infeasible > 20
-
-
-def test_bounds_far_beyond_the_values_are_none():
-    y, none = np.array([5, 3, 9, -4]), np.full(4, 2**62)
-    assert (
-        isotonic_within(y, -none, none, 2, Optimum.SMALLEST).tolist() == isotonic_l2(y[None], [-99], [99])[0].tolist()
-    )
-    assert isotonic_within(y, -none, none, 1, Optimum.SMALLEST).tolist() == isotonic_l1(y, -99, 99).tolist()
+    assert infeasible > 5
 
 
 def test_method_takes_bounds_of_cumulative_cells():
@@ -265,10 +204,6 @@ def test_method_takes_bounds_of_cumulative_cells():
         assert result.certificate.bound_by == "subgradient chain"
         assert (result.estimate.values[:, 0] == 0).all()
         assert result.estimate.values[0, 1] >= 3
-    relaxed = problem.relaxed()
-    assert "squares of reals" in Isotonic().supports(relaxed)
-    refused = Isotonic().supports(problem.where(cells(level=0, size=1) >= cells(level=0, size=0) + 1))
-    assert "ties several together" in refused
     wrong = Isotonic().solve(problem.where(cells(region=("US", "GA"), size=2) >= 9))
     assert wrong.status is Status.INFEASIBLE
 

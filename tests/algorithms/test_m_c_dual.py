@@ -11,11 +11,10 @@ from pgsr.algorithms.m_c.arrays import Diagonal
 from pgsr.algorithms.m_c.dual import SquaresDual
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_value_and_gradient_are_those_of_the_definition(totals):
     rng = rng_of(401)
-    for _ in range(scale(12, 200)):
+    for _ in range(scale(5, 200)):
         dual, costs = random_dual(rng, totals)
         for spread in (0.1, 3.0, 30.0):  # the second and third start from the blocks of the one before
             prices = random_prices(rng, dual, spread)
@@ -28,13 +27,12 @@ def test_value_and_gradient_are_those_of_the_definition(totals):
             np.testing.assert_allclose(leaves, x[dual.problem.hierarchy.leaves], atol=1e-6)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("totals", TOTALS)
 def test_leaves_with_bounds_of_cells_are_the_definitions(totals):
     """Every leaf at any prices, against all ways to cut its cells into runs; the gradient is what nodes miss."""
     rng = rng_of(405)
     done = 0
-    while done < scale(20, 300):
+    while done < scale(8, 300):
         problem = with_bounds(rng, random_problem(rng, totals))
         if problem.contradiction is not None or not 1 < problem.max_size < 8:
             continue

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import naive
 import numpy as np
 import pytest
-from instances import random_truth, rng_of, scale
+from instances import rng_of, scale
 from test_m_c_projection import TOTALS, with_bounds
 from test_m_c_projection import random_problem as random_relaxed
 
@@ -15,20 +15,15 @@ from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.algorithms.m_c import integers_kernel as kernels
 from pgsr.algorithms.m_c import moves_kernel, tree_kernel
-from pgsr.algorithms.m_c.arrays import Blocks, LeafTerms, NodeTree, Tails, Wishes
+from pgsr.algorithms.m_c.arrays import LeafTerms, Tails, Wishes
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.moves import GroupMoves
-from pgsr.algorithms.m_c.preconditioner import TreeDiagonal
-from pgsr.algorithms.m_c.quasi_newton import QuasiNewton
 from pgsr.certificates.certificate import objective
 from pgsr.certificates.lagrangian import lagrangian_bound
-from pgsr.data import Estimate
 from pgsr.datasets import census_like
-from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline
-from pgsr.models import Scipy
 from pgsr.noise import Geometric
 from pgsr.noise.measurement import Totals
 from pgsr.privacy import Seeded
@@ -45,7 +40,7 @@ def softly(value, softness):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_the_gradient_is_what_regions_take_softly_rounded(totals):
     rng = rng_of(501)
-    for _ in range(scale(10, 200)):
+    for _ in range(scale(5, 200)):
         problem, rounded = random_dual(rng, totals)
         dual, tree = rounded.dual, problem.hierarchy
         w = np.repeat(problem.w[:, None].astype(float), problem.target.shape[1], axis=1)
@@ -74,7 +69,7 @@ def test_the_gradient_is_what_regions_take_softly_rounded(totals):
 @pytest.mark.parametrize("totals", TOTALS)
 def test_soft_fits_within_bounds_are_the_real_ones_rounded(totals):
     rng = rng_of(509)
-    for _ in range(scale(30, 300)):
+    for _ in range(scale(12, 300)):
         problem = with_bounds(rng, random_relaxed(rng, totals))
         if problem.contradiction is not None:
             continue
@@ -87,19 +82,6 @@ def test_soft_fits_within_bounds_are_the_real_ones_rounded(totals):
         for softness in (1.0, 0.3):
             soft = RoundedDual(dual).leaves(prices, softness).x
             np.testing.assert_allclose(soft, np.vectorize(softly, otypes=[float])(real, softness), atol=1e-6)
-
-
-def test_soft_rounding_is_the_minimum_of_a_mixture_of_squares_and_lines():
-    """At softness t the costs are t x^2 + (1 - t) (x^2 + f (1 - f)) with f the fraction of x."""
-    grid = np.linspace(-2, 3, 50_001)
-    fraction = grid - np.floor(grid)
-    for softness in (1.0, 0.6, 0.2, 0.05):
-        costs = grid**2 + (1 - softness) * fraction * (1 - fraction)
-        for value in (-1.3, -0.5, 0.2, 0.49, 0.5, 0.51, 0.9, 1.6):
-            best = costs - 2 * value * grid
-            at = softly(value, softness)
-            f = at - math.floor(at)
-            assert at**2 + (1 - softness) * f * (1 - f) - 2 * value * at <= best.min() + 1e-6
 
 
 def test_a_leaf_settles_where_all_vectors_say():
@@ -161,50 +143,19 @@ def test_tails_against_every_start():
             assert not found or cost[0] == pytest.approx(found[int(where[0])])
 
 
-def test_the_ascent_finds_the_maximum_of_a_quadratic_in_as_many_steps_as_it_has_curvatures():
-    rng = rng_of(505)
-    for _ in range(scale(5, 50)):
-        n = int(rng.integers(1, 15))
-        root = rng.normal(0, 1, (n, n))
-        matrix, best = root @ root.T + np.eye(n), rng.normal(0, 1, (1, n))
-        ascent = QuasiNewton(TreeDiagonal(Plain(n)).solved)
-        reached = ascent.ascend(lambda p, m=matrix, b=best: (b - p) @ m, np.zeros((1, n)), 40 * n, lambda: False)
-        np.testing.assert_allclose(reached, best, atol=1e-4)
-
-
-def test_a_gradient_of_rounding_alone_ends_the_ascent():
-    """Four leaves, an optimum that the ascent reaches exactly: its next steps would have no length."""
-    tree = Hierarchy.from_parents([f"r{i}" for i in range(5)], [-1, 0, 0, 0, 0])
-    noisy = np.array([[8, 7, 15, 20], [2, 4, 3, 9], [1, 7, 3, 9], [-4, -3, 1, 9], [-2, 4, 7, 8]])
-    problem = Problem.m_c(naive.measurement_of(tree, noisy, 22, View.CUMULATIVE))
-    result = CumulativeIntegers().solve(problem)
+@pytest.mark.parametrize(
+    ("noisy", "total", "best"),
+    [
+        ([[8, 7, 15, 20], [2, 4, 3, 9], [1, 7, 3, 9], [-4, -3, 1, 9], [-2, 4, 7, 8]], 22, 108),
+        ([[-9, 8, 5, 13], [0, -3, 0, -1], [2, -1, 5, 8], [3, 6, 9, 11]], 12, 162),
+    ],
+)
+def test_rounding_alone_is_no_gradient_and_no_curvature(noisy, total, best):
+    """The next steps had no length at an optimum that is reached exactly, and 1e21 along a plateau."""
+    tree = Hierarchy.from_parents([f"r{i}" for i in range(len(noisy))], [-1] + [0] * (len(noisy) - 1))
+    result = CumulativeIntegers().solve(Problem.of(noisy, tree, View.CUMULATIVE, groups=total, label="M_c"))
     assert result.status is Status.OPTIMAL
-    assert result.certificate.objective == 108
-
-
-def test_a_change_of_the_gradient_by_rounding_alone_is_no_curvature():
-    """Three leaves, where a step along a plateau changed gradients of 1/2 by 1e-12, and the next was 1e21 long."""
-    tree = Hierarchy.from_parents([f"r{i}" for i in range(4)], [-1, 0, 0, 0])
-    noisy = np.array([[-9, 8, 5, 13], [0, -3, 0, -1], [2, -1, 5, 8], [3, 6, 9, 11]])
-    problem = Problem.m_c(naive.measurement_of(tree, noisy, 12, View.CUMULATIVE))
-    result = CumulativeIntegers().solve(problem)
-    assert result.status is Status.OPTIMAL
-    assert result.certificate.objective == 162
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("totals", TOTALS)
-def test_answers_are_feasible_and_not_below_the_bound(totals):
-    rng = rng_of(506)
-    for _ in range(scale(60, 3000)):
-        problem = random_problem(rng, totals)
-        result = CumulativeIntegers().solve(problem)
-        assert result.status in (Status.OPTIMAL, Status.FEASIBLE), result
-        certificate = certify(problem, result.estimate, result.multipliers)
-        assert certificate.feasible, certificate
-        assert certificate.bound <= certificate.objective
-        assert (result.status is Status.OPTIMAL) == (certificate.bound == certificate.objective)
-        assert result.certificate == certificate
+    assert result.certificate.objective == best
 
 
 @pytest.mark.parametrize("bounded", [False, True])
@@ -252,7 +203,7 @@ def test_answers_equal_enumeration(totals):
     vectors = naive.monotone_vectors(2, np.arange(5))
     points = [naive.consistent_points(tree, vectors) for tree in trees]
     proved = 0
-    for i in range(n := scale(120, 2000)):
+    for i in range(n := scale(40, 2000)):
         tree, every = trees[i % 2], points[i % 2]
         truth = every[rng.integers(len(every))]
         noisy = truth + rng.integers(-3, 4, truth.shape)
@@ -272,53 +223,6 @@ def test_answers_equal_enumeration(totals):
         assert result.certificate.objective <= least
         assert result.certificate.objective == least or result.estimate.values[tree.leaves].max() > 4
     assert proved >= 0.99 * n
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("bounded", [False, True])
-@pytest.mark.parametrize("totals", TOTALS)
-@pytest.mark.parametrize("flow", [False, True])
-def test_optima_are_those_of_branch_and_bound(totals, bounded, flow):
-    """Any depth, weights and bounds of cells; a flow, with two levels or a middle not measured, is always proved."""
-    rng, solved, proved = rng_of(514), 0, 0
-    while solved < scale(15, 300):
-        problem = random_problem(rng, totals)
-        if flow:
-            weights = problem.w.copy()
-            weights[1 : problem.hierarchy.n_inner] = 0
-            problem = replace(problem, weights=weights)
-        problem = with_bounds(rng, problem) if bounded else problem
-        if problem.contradiction is not None:
-            continue
-        result, best = CumulativeIntegers().solve(problem), Scipy().solve(problem)
-        assert best.status is Status.OPTIMAL
-        solved, proved = solved + 1, proved + (result.status is Status.OPTIMAL)
-        assert result.status is Status.OPTIMAL or not flow, result
-        assert result.certificate.bound_by == "Lagrangian bound"
-        assert result.certificate.bound <= best.certificate.objective <= result.certificate.objective
-    assert proved >= 0.9 * solved
-
-
-@pytest.mark.parametrize("totals", TOTALS)
-def test_the_program_alone_goes_from_anywhere_to_the_optimum(totals):
-    """Two levels, moves of any cost at prices 0, around zero integers or those of the totals: whole, and optimal."""
-    rng = rng_of(517)
-    tree = Hierarchy.from_paths([("US", f"C{i}") for i in range(4)])
-    for _ in range(scale(10, 100)):
-        truth = random_truth(rng, tree, max_size=4, max_count=4, name="tiny")
-        noisy = Geometric(View.CUMULATIVE, "1/2").measure(truth, Seeded(str(rng.integers(10**9))))
-        problem = Problem.m_c(noisy, totals=totals or "root")
-        problem = problem if totals else replace(problem, totals=None)
-        dual = SquaresDual(problem.relaxed())
-        rounded, x = RoundedDual(dual), np.cumsum(truth.counts[tree.leaves], axis=1)
-        around = rounded.with_sums(x)
-        found = GroupMoves(dual, x, rounded.sums_off(x), np.zeros(dual.shape), 500.0).relaxed(Deadline())
-        best = Scipy().solve(problem).certificate.objective
-        assert found.whole
-        reached = objective(problem, Estimate(tree, View.CUMULATIVE, rounded.with_sums(found.leaves)))
-        assert reached == best
-        assert objective(problem, Estimate(tree, View.CUMULATIVE, around)) + found.value == pytest.approx(best)
-        assert lagrangian_bound(problem, rounded.multipliers(found.prices)) == pytest.approx(best)
 
 
 def test_three_levels_whose_linear_program_is_not_whole(monkeypatch):
@@ -360,6 +264,7 @@ def test_nothing_that_a_solver_says_is_believed(monkeypatch):
             assert (result.status is Status.OPTIMAL) == result.certificate.optimal
 
 
+@pytest.mark.slow
 def test_a_nation_is_proved_optimal():
     """3,195 regions of three levels, 31 sizes: the prices of the program prove its integers."""
     noisy = Geometric(View.CUMULATIVE, 1).measure(census_like(regions="counties", max_size=30, seed=1), Seeded("a"))
@@ -369,25 +274,12 @@ def test_a_nation_is_proved_optimal():
     assert certify(problem, result.estimate, result.multipliers).optimal
 
 
-def test_branches_that_end_early_cost_nothing():
-    """Where some leaves lie right below the root and others below its children, integers are as near the optimum."""
-    paths = [("US", state, county) for state in "ab" for county in "xyzuv"] + [("US", "DC"), ("US", "PR")]
-    tree, rng = Hierarchy.from_paths(paths, pad_ragged=True), rng_of(509)
-    leaves = rng.poisson(200 / np.arange(1, 32), (tree.n_regions - tree.n_inner, 31))
-    truth = CountOfCounts(tree, tree.sum_up(leaves))
-    for seed in "abcde":
-        noisy = Geometric(View.CUMULATIVE, epsilon="1/5").measure(truth, Seeded(seed))
-        result = CumulativeIntegers().solve(Problem.m_c(noisy))
-        assert result.certificate.gap < 1e-3, result
-
-
-@pytest.mark.parametrize("epsilon", ["1", "1/10"])
-def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves(epsilon):
+def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves():
     """A thousandth of what the same bound at the relaxed optimum's prices proves of its roundings, and less."""
     rng = rng_of(508)
     tree = Hierarchy.from_paths([("US", f"S{i // 20}", f"C{i}") for i in range(300)])
     truth = CountOfCounts(tree, rng.poisson(3.0 * np.exp(-np.arange(120) / 20), (300, 120)), name="hundreds")
-    problem = Problem.m_c(Geometric(View.CUMULATIVE, epsilon).measure(truth, Seeded("hundreds")))
+    problem = Problem.m_c(Geometric(View.CUMULATIVE, "1/10").measure(truth, Seeded("hundreds")))
     result = CumulativeIntegers(gap=1e-4).solve(problem)
     assert result.certificate.gap <= 1e-4, result.certificate
     dual = SquaresDual(problem.relaxed())
@@ -396,24 +288,13 @@ def test_the_gap_asked_for_is_proved_on_hundreds_of_leaves(epsilon):
     assert objective(problem, result.estimate) == result.certificate.objective
 
 
-def test_the_truth_is_its_own_optimum():
-    rng = rng_of(509)
-    tree = Hierarchy.from_paths([("US", f"S{i // 3}", f"C{i}") for i in range(9)])
-    for _ in range(scale(5, 50)):
-        truth = random_truth(rng, tree, max_size=9, max_count=50, name="exact")
-        noisy = Geometric(View.CUMULATIVE, 10**6).measure(truth, Seeded("exact"))
-        result = CumulativeIntegers().solve(Problem.m_c(noisy))
-        assert result.status is Status.OPTIMAL
-        assert (result.estimate.counts().counts == truth.counts).all()
-
-
 def test_a_spent_time_limit_still_gives_feasible_integers():
     problem = random_problem(rng_of(510), "root")
     result = CumulativeIntegers().solve(problem, time_limit=1e-9)
     assert result.certificate.feasible
 
 
-@pytest.mark.parametrize("missing", [-100_000, -900, -1, 0, 3, 5_000])
+@pytest.mark.parametrize("missing", [-100_000, -1, 5_000])
 def test_any_total_is_met(missing):
     """However far leaves are from the public total: they stay monotone, and `off` says what their sums are."""
     rng = rng_of(512)
@@ -427,21 +308,8 @@ def test_any_total_is_met(missing):
     rounded._meet_total(x, off)
     assert x[:, -1].sum() == problem.root_total
     assert (off == rounded.sums_off(x)).all()
-    assert is_feasible(x, np.inf)
-
-
-def test_what_it_does_not_solve_is_said():
-    problem = random_problem(rng_of(511), "root")
-    relaxed = CumulativeIntegers().solve(problem.relaxed())
-    assert relaxed.status is Status.UNSUPPORTED
-    assert "CumulativeProjection" in relaxed.reason
-    for gap in (0, -1e-3, math.inf, True, "small"):
-        with pytest.raises(MethodError, match="positive number"):
-            CumulativeIntegers(gap=gap)
-
-
-def is_feasible(x, upper):
-    return bool((x >= 0).all() and (np.diff(x, axis=1) >= 0).all() and (x[:, -1] <= upper).all())
+    assert x.min() >= 0
+    assert (np.diff(x, axis=1) >= 0).all()
 
 
 def random_problem(rng, totals):
@@ -455,19 +323,3 @@ def random_dual(rng, totals):
     dual = SquaresDual(problem.relaxed())
     maximise(dual, 1e-3, Deadline())
     return problem, RoundedDual(dual)
-
-
-def one_chunk(n_leaves):
-    """A tree of one node with these leaves."""
-    none, first, last = np.zeros(0, np.int64), np.zeros(1, np.int64), np.array([n_leaves])
-    return NodeTree(np.array([-1]), np.zeros(2, np.int64), none, np.array([0, 1]), first, first, last, 0, False)
-
-
-class Plain:
-    """A Hessian of one node that is a diagonal of halves, for a metric that knows nothing."""
-
-    def __init__(self, n):
-        self.shape, self.levels = (1, n), [range(1)]
-        self.tree, self.rate = one_chunk(0), np.full((1, n), 0.5)
-        self.blocks = Blocks(np.zeros((1, n + 1), np.int32), np.zeros((1, 3), np.int32), *np.zeros((2, 1, n)))
-        self.largest, self.least = 0.0, 0.0

@@ -47,7 +47,7 @@ def test_every_set_is_moved_to_where_it_is_balanced(share):
 @SHARES
 def test_no_turn_raises_the_dual(share):
     """By its definition; and turns alone come near its least value."""
-    for seed in range(6):
+    for seed in range(3):
         network = some_network(seed)
         price, balance = np.zeros(network.n_vertices), Balance(network, share)
         values = [dual(network, price, share)]
@@ -58,19 +58,6 @@ def test_no_turn_raises_the_dual(share):
         if share == 1.0:
             best = dual(network, relaxed_prices(network, None, 1e-6), share)
             assert best - 1e-6 <= values[-1] < best + 0.02 * (values[0] - best)
-
-
-def test_the_slope_of_the_dual_is_what_is_left_over():
-    """The twins of this file belong together: differences of one are the other."""
-    network = some_network(3)
-    price = some_prices(network, 3)
-    for share in (1.0, 0.4):
-        excess = excess_at(network, price, share)
-        for v in range(1, network.n_vertices):
-            near = [price.copy(), price.copy()]
-            near[0][v], near[1][v] = price[v] - 1e-5, price[v] + 1e-5
-            slope = (dual(network, near[1], share) - dual(network, near[0], share)) / 2e-5
-            assert slope == pytest.approx(excess[v], abs=1e-3)
 
 
 def test_trees_are_what_free_arcs_connect():

@@ -13,72 +13,35 @@ from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
 
-@pytest.mark.slow
-def test_equals_brute_force():
+@pytest.mark.parametrize("largest", [None, 4, 10_000])
+def test_equals_brute_force(largest):
+    """Without weights, with some of 0, and with larger ones than the counting sort takes."""
     rng = rng_of(1)
-    for _ in range(scale(1_000, 50_000)):
+    for _ in range(scale(60, 50_000)):
         problem, points = small_instance(rng)
+        if largest is not None:
+            weights = rng.integers(0, largest + 1, problem.hierarchy.n_regions)
+            weights[problem.hierarchy.leaves] += 1
+            problem = replace(problem, weights=weights)
         result = TreeProjection().solve(problem)
         assert result.status is Status.OPTIMAL
         assert result.certificate.objective == naive.objectives(problem, points).min()
 
 
-@pytest.mark.slow
 def test_equals_brute_force_without_public_total():
     rng = rng_of(2)
-    for _ in range(scale(200, 2_000)):
+    for _ in range(scale(30, 2_000)):
         tree = random_tree(rng, max_regions=4)
-        noisy = rng.integers(-2, 3, (tree.n_regions, 2))
-        problem = replace(naive.problem_of(tree, noisy, 0), totals=None)
+        problem = replace(naive.problem_of(tree, rng.integers(-2, 3, (tree.n_regions, 2)), 0), totals=None)
         best = min(naive.objectives(problem, naive.feasible_points(tree, 2, total)).min() for total in range(9))
         result = TreeProjection().solve(problem)
         assert result.certificate.optimal
         assert result.certificate.objective == best
 
 
-@pytest.mark.slow
-def test_weights_equal_brute_force():
-    rng = rng_of(3)
-    for _ in range(scale(1_000, 20_000)):
-        problem, points = small_instance(rng)
-        weights = rng.integers(0, 5, problem.hierarchy.n_regions)
-        weights[problem.hierarchy.leaves] += 1
-        weighted = replace(problem, weights=weights)
-        result = TreeProjection().solve(weighted)
-        assert result.certificate.objective == naive.objectives(weighted, points).min()
-
-
-def test_large_weights_leave_the_counting_sort():
-    rng = rng_of(4)
-    for _ in range(50):
-        problem, points = small_instance(rng)
-        weighted = replace(problem, weights=rng.integers(1, 10_000, problem.hierarchy.n_regions))
-        assert TreeProjection().solve(weighted).certificate.objective == naive.objectives(weighted, points).min()
-
-
-def test_example_of_a_release():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    noisy = np.array([[4, 1, 3, -1, 1], [3, 1, 0, -1, 0], [0, 1, 2, 0, -1]])
-    result = TreeProjection().solve(naive.problem_of(tree, noisy, 6))
-    assert result.certificate.objective == 7
-    assert result.estimate.values[0].tolist() == [3, 1, 2, 0, 0]
-    assert result.estimate.values[:, 0].tolist() == [3, 3, 0]
-    assert result.estimate.values[:, 2].tolist() == [2, 0, 2]
-
-
-def test_an_example_that_is_feasible_is_returned_unchanged():
-    """A noisy tree that is already feasible is its own projection, at cost 0."""
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = CountOfCounts(tree, [[2, 0, 1, 0, 0], [1, 1, 1, 0, 0]])
-    assert truth.counts[0].tolist() == [3, 1, 2, 0, 0]
-    result = TreeProjection().solve(naive.problem_of(tree, truth.counts, 6))
-    assert result.certificate.objective == 0
-    assert (result.estimate.values == truth.counts).all()
-
-
 def test_relaxation_is_solved_and_bounds_the_integers():
     rng = rng_of(5)
-    for _ in range(scale(300, 3_000)):
+    for _ in range(scale(40, 3_000)):
         problem, points = small_instance(rng)
         relaxed = TreeProjection().solve(problem.relaxed())
         assert relaxed.status is Status.OPTIMAL
@@ -87,7 +50,7 @@ def test_relaxation_is_solved_and_bounds_the_integers():
         assert relaxed.certificate.bound <= naive.objectives(problem, points).min() * (1 + 1e-12) + 1e-9
 
 
-@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1"])
+@pytest.mark.parametrize("epsilon", ["0.01", "1"])
 def test_large_counts_and_deep_trees(epsilon):
     rng = rng_of(6)
     for levels in (1, 2, 3, 5):
@@ -120,22 +83,6 @@ def test_padded_and_unmeasured_regions_do_not_count():
     assert problem.w.tolist() == [1, 0, 0, 1, 1, 1]
     points = naive.feasible_points(tree, 2, 13)
     assert TreeProjection().solve(problem).certificate.objective == naive.objectives(problem, points).min()
-
-
-def test_refuses_what_it_does_not_solve():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]])
-    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
-    steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
-    for problem, word in [
-        (Problem.m_c(steps), "cumulative"),
-        (Problem.m_h(counts, totals="regions").relaxed(), "RegionTotalsProjection"),
-        (Problem.naive(counts), "consistency"),
-        (replace(Problem.m_h(counts), norm=1), "absolute"),
-    ]:
-        result = TreeProjection().solve(problem)
-        assert result.status is Status.UNSUPPORTED
-        assert word in result.reason
 
 
 def small_instance(rng):

@@ -13,7 +13,7 @@ from pgsr.algorithms.m_h_regions.totals_dual import Dual
 
 def test_the_dual_of_totals_is_the_definitions():
     rng = rng_of(501)
-    for _ in range(scale(60, 1_000)):
+    for _ in range(scale(30, 1_000)):
         dual = Dual.of(some_totals(rng, random_problem(rng, least=2)))
         tree, sets, some = dual.forest, dual.fixed.set_of, dual.totals > 0
         below, step = random_prices(rng, tree), random_prices(rng, tree)
@@ -107,12 +107,3 @@ def best_prices(tree, on, taken, y):
     rate = 0.5 / tree.w[tree.n_inner :]
     rows = zip(on, taken, y, strict=True)
     return np.array([naive.prices_of_linear_leaves(tree.w, tree.parent, b, a * rate, t) for a, t, b in rows])
-
-
-def summed(tree, x):
-    """The leaves of x, and their sums."""
-    out = x.copy()
-    out[:, : tree.n_inner] = 0.0
-    for r in range(x.shape[1] - 1, 0, -1):
-        out[:, tree.parent[r]] += out[:, r]
-    return out

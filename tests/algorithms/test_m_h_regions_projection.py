@@ -1,12 +1,12 @@
 """M_H with every region's total: RegionTotalsProjection against an interior-point solver, and its own claims."""
 
+import re
 from dataclasses import replace
 
 import naive
 import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
-from made_measurements import cells_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import Isotonic, RegionTotalsProjection, TreeProjection
@@ -16,13 +16,13 @@ from pgsr.estimators import IsotonicTreeProjection
 from pgsr.models import Cvxpy, Flow
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
-from pgsr.problems.conditions import cells, groups, total
+from pgsr.problems.conditions import total
 
 
 @pytest.mark.slow
 def test_equals_clarabel():
     rng = rng_of(41)
-    for _ in range(scale(60, 600)):
+    for _ in range(scale(10, 600)):
         problem = random_problem(rng)
         result, other = RegionTotalsProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
         assert result.status is Status.OPTIMAL, result
@@ -33,7 +33,7 @@ def test_some_totals_equal_clarabel():
     """The totals of some regions, nested ones among them, stated by `where`; with or without the root's."""
     pytest.importorskip("clarabel")
     rng = rng_of(61)
-    for _ in range(scale(60, 600)):
+    for _ in range(scale(10, 600)):
         problem = some_totals(rng, random_problem(rng, int(rng.choice([2, 20, 500])), least=2))
         result = RegionTotalsProjection().solve(problem)
         assert result.status is Status.OPTIMAL, result
@@ -42,34 +42,26 @@ def test_some_totals_equal_clarabel():
         assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("spread", [1, 30, 1_000])
+@pytest.mark.parametrize("spread", [6, 30, 1_000])
 def test_random_problems_are_solved_and_proved(spread):
-    """Noise far beyond the counts empties leaves at all sizes but a few."""
+    """Noise far beyond the counts empties leaves at all sizes but a few; weights up to a million."""
     rng = rng_of(42)
-    for _ in range(scale(150, 1_000)):
+    for number in range(scale(20, 1_000)):
         problem = random_problem(rng, spread)
+        if number % 2:
+            weights = (10.0 ** rng.uniform(0, 6, len(problem.w))).astype(np.int64) * (problem.w > 0)
+            problem = replace(problem, weights=weights)
         assert_optimal(problem, RegionTotalsProjection().solve(problem))
 
 
-def test_weights_of_very_different_sizes():
-    rng = rng_of(43)
-    for _ in range(scale(100, 1_000)):
-        problem = random_problem(rng)
-        weights = (10.0 ** rng.uniform(0, 6, len(problem.w))).astype(np.int64) * (problem.w > 0)
-        problem = replace(problem, weights=weights)
-        assert_optimal(problem, RegionTotalsProjection().solve(problem))
-
-
-@pytest.mark.parametrize("epsilon", ["0.1", "1"])
-@pytest.mark.parametrize("n_levels", [1, 2, 3, 5])
-def test_counts_of_1e8_keep_nine_digits(epsilon, n_levels):
+@pytest.mark.parametrize("n_levels", [1, 2, 5])
+def test_counts_of_1e8_keep_nine_digits(n_levels):
     rng = rng_of(44)
     tree = random_tree(rng, max_regions=60, n_levels=n_levels)
     counts = (10.0 ** rng.uniform(-1, 8, (tree.n_regions - tree.n_inner, 40))).astype(np.int64)
     counts[rng.random(len(counts)) < 0.1] = 0
     truth = CountOfCounts(tree, counts)
-    noisy = Geometric(View.COUNTS, epsilon, totals="regions").measure(truth, Seeded(f"large {n_levels}"))
+    noisy = Geometric(View.COUNTS, "0.1", totals="regions").measure(truth, Seeded(f"large {n_levels}"))
     problem = Problem.m_h(noisy, totals="regions").relaxed()
     assert_optimal(problem, RegionTotalsProjection().solve(problem))
 
@@ -82,42 +74,12 @@ def test_totals_far_from_the_counts():
         assert_optimal(problem, RegionTotalsProjection().solve(problem))
 
 
-def test_multipliers_are_finite_and_prices_of_the_answer():
-    rng = rng_of(48)
-    for _ in range(scale(50, 500)):
-        problem = random_problem(rng)
-        tree = problem.hierarchy
-        optimum = RegionTotalsProjection().solve(problem)
-        paid = optimum.multipliers.totals[tree.leaves, None]
-        if tree.n_inner:
-            paid = paid + optimum.multipliers.consistency[tree.parent[tree.leaves]]
-        leaves = problem.target[tree.leaves] + paid / (2.0 * problem.w[tree.leaves, None])
-        np.testing.assert_allclose(optimum.estimate.values[tree.leaves], np.maximum(0.0, leaves), atol=1e-8)
-        assert np.isfinite(optimum.multipliers.totals).all()
-        assert not optimum.multipliers.totals[: tree.n_inner].any()
-
-
-def test_an_integer_problem_is_relaxed_and_rounded():
-    rng = rng_of(49)
-    problem = random_problem(rng, integer=True)
-    relaxed = RegionTotalsProjection().solve(problem.relaxed())
-    result = RegionTotalsProjection().solve(problem)
-    assert result.status is (Status.OPTIMAL if result.certificate.optimal else Status.RELAXED)
-    assert "rounded" in result.reason
-    assert result.estimate.values.dtype == np.int64
-    assert np.abs(result.estimate.values - relaxed.estimate.values).max() <= 0.5 + 1e-9
-    assert result.certificate.bound >= relaxed.certificate.bound - 1e-6
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("around", [None, RegionTotalsProjection()])
 def test_integers_with_some_totals_equal_brute_force(around):
-    pytest.importorskip("ortools")
-    from pgsr.models import Flow
-
     rng = rng_of(62)
     checked = 0
-    while checked < scale(120, 3_000):
+    while checked < scale(50, 3_000):
         tree, n_sizes = random_tree(rng, max_regions=7), int(rng.integers(2, 4))
         totals = tree.sum_up(rng.integers(0, 3, (tree.n_regions - tree.n_inner, 1)))[:, 0]
         if totals[0] > 4:
@@ -144,12 +106,9 @@ def test_integers_with_some_totals_equal_brute_force(around):
 
 def test_m_c_dp_keeps_every_total():
     """A lone region gets the nearest non-decreasing integers; a hierarchy an answer that is feasible for M_c."""
-    pytest.importorskip("ortools")
-    from pgsr.models import Flow
-
     rng, post = rng_of(52), IsotonicTreeProjection(Flow(around=RegionTotalsProjection()), "regions")
     for n_levels in (1, 2, 3):
-        for _ in range(scale(20, 500)):
+        for _ in range(scale(3, 500)):
             truth = random_truth(rng, random_tree(rng, n_levels=n_levels))
             noise = Geometric(View.CUMULATIVE, "1/2", totals="regions")
             noisy = noise.measure(truth, Seeded(f"m_c^dp {rng.integers(1 << 30)}"))
@@ -164,40 +123,13 @@ def test_m_c_dp_keeps_every_total():
         post.apply(Geometric(View.CUMULATIVE, 1, totals="root").measure(truth, Seeded("root")))
 
 
-def test_totals_that_do_not_add_up_are_infeasible():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    measurement = measurement_of(tree, np.zeros((3, 2), np.int64), np.array([7, 3, 5]))
-    result = RegionTotalsProjection().solve(Problem.m_h(measurement, totals="regions").relaxed())
-    assert result.status is Status.INFEASIBLE
-    assert "US is 7" in result.reason
-    assert "8" in result.reason
-    negative = replace(measurement, totals=np.array([2, 3, -1]))
-    result = RegionTotalsProjection().solve(Problem.m_h(negative, totals="regions").relaxed())
-    assert result.status is Status.INFEASIBLE
-
-
-def test_totals_and_structural_zeros_together():
-    """Sizes that are 0 everywhere are left out before the solve, and totals hold over the others."""
-    pytest.importorskip("ortools")
-    from pgsr.models import Flow, Scipy
-
-    rng = rng_of(64)
-    for _ in range(scale(10, 100)):
-        problem = some_totals(rng, random_problem(rng, integer=True, least=3)).where(cells(size=slice(0, 2)) == 0)
-        result = Flow(around=RegionTotalsProjection()).solve(problem)
-        assert result.status is Status.OPTIMAL, result
-        assert not result.estimate.values[:, :2].any()
-        assert result.certificate.objective == Scipy().solve(problem).certificate.objective
-        relaxed = RegionTotalsProjection().solve(problem.relaxed())
-        assert relaxed.status is Status.OPTIMAL
-        assert relaxed.certificate.objective <= result.certificate.objective + 1e-6
-
-
 def test_contradicting_totals_are_named_at_any_size():
     """Sums beyond 2^52 are not looked into by `Problem.contradiction`, and so by the methods themselves."""
-    from pgsr.models import Flow
-
     tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    stated = Problem.of(np.zeros((3, 2), int), tree, groups=[8, 3, 5], totals="regions", label="M_H").relaxed()
+    wrong = RegionTotalsProjection().solve(replace(stated, groups=np.array([7, 3, 5])))
+    assert re.search("US is 7.* 8", wrong.reason), wrong
+    assert RegionTotalsProjection().supports(stated.where(3 * total(("US", "MI")) == 15)) is None
     for groups_, conditions, name in [
         (9, [total(level=1) == [4, 4]], "US"),
         (2**45, [total(level=1) == [4, 4]], "US"),
@@ -211,42 +143,6 @@ def test_contradicting_totals_are_named_at_any_size():
                 assert result.status is Status.INFEASIBLE, result
                 assert name in result.reason
     large = Problem.of(np.zeros((3, 70), int), tree, groups=None, totals=None).where(total(("US", "GA")) == 2**50)
-    assert RegionTotalsProjection().solve(large).status is Status.TOO_LARGE
-
-
-def test_other_conditions_are_refused_by_name():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    problem = Problem.of(np.zeros((3, 4), int), tree, groups=9, label="M_H").where(total(("US", "GA")) == 4)
-    for condition in (
-        total(("US", "MI")) >= 2,
-        cells(("US", "MI"), size=2) <= 7,
-        groups(("US", "MI"), size=slice(0, 2)).sum() == 3,
-        total(level=1).sum() == 9,
-        2 * total(("US", "MI")) == 9,
-    ):
-        reason = RegionTotalsProjection().supports(problem.where(condition).relaxed())
-        assert "takes fixed totals of regions" in reason
-        assert condition.name.split(" ")[-3 if "2 " in condition.name else 0].split("(")[0] in reason
-        assert "Cvxpy" in reason
-    assert RegionTotalsProjection().supports(problem.where(3 * total(("US", "MI")) == 9)) is None
-    assert "Flow(around=RegionTotalsProjection())" in TreeProjection().supports(problem)
-
-
-def test_refuses_what_it_does_not_solve():
-    rng = rng_of(50)
-    problem = random_problem(rng)
-    truth = random_truth(rng, random_tree(rng))
-    steps = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(0))
-    for other, word in [
-        (Problem.m_c(steps), "cumulative"),
-        (replace(problem, totals=Totals.ROOT), "TreeProjection"),
-        (replace(problem, consistent=False), "consistency"),
-        (replace(problem, norm=1), "absolute"),
-    ]:
-        result = RegionTotalsProjection().solve(other)
-        assert result.status is Status.UNSUPPORTED
-        assert word in result.reason
-    large = replace(problem, cells=cells_of(problem.target + 2**50))
     assert RegionTotalsProjection().solve(large).status is Status.TOO_LARGE
 
 
@@ -327,7 +223,7 @@ def test_counts_too_large_for_a_proof_in_reals_are_told(method):
     """Rounded to 64 bits, counts of 1e10 leave a gap, which integers do not have."""
     tree = Hierarchy.from_paths([("US", state, state + county) for state in "AB" for county in "xyz"])
     weights, told = np.array([1, 1000, 1, 1000, 1000, 1, 1, 1000, 1]), 0
-    for seed in range(8):
+    for seed in range(4):
         rng = rng_of(seed)
         full = tree.sum_up(rng.integers(0, 10**10, (6, 8)))
         groups = int(full[0].sum()) if isinstance(method, TreeProjection) else full.sum(axis=1)

@@ -28,7 +28,7 @@ def nearest_within(tree, y, w, total, lower, upper):
 
 def test_equals_brute_force_without_total():
     rng = rng_of(92)
-    for _ in range(scale(100, 5_000)):
+    for _ in range(scale(40, 5_000)):
         tree = random_tree(rng, max_regions=5)
         y, w = rng.integers(-2, 3, (tree.n_regions, 2)), rng.integers(1, 4, tree.n_regions)
         points = np.concatenate([naive.feasible_points(tree, 2, total) for total in range(8)])
@@ -46,7 +46,7 @@ def test_equals_brute_force_without_total():
 def test_intervals_equal_brute_force():
     """An interval is what a cell takes in all solutions; without solutions there is a conflict."""
     rng = rng_of(93)
-    for _ in range(scale(2_000, 20_000)):
+    for _ in range(scale(700, 20_000)):
         tree = random_tree(rng, max_regions=6)
         most, n_leaves = 4, tree.n_regions - tree.n_inner
         leaves = np.indices((most + 1,) * n_leaves).reshape(n_leaves, -1)
@@ -65,7 +65,7 @@ def test_exchange_test_equals_brute_force():
     """Of all points within the bounds it passes the optimal ones, and no other."""
     rng = rng_of(94)
     passed = 0
-    for _ in range(scale(300, 5_000)):
+    for _ in range(scale(100, 5_000)):
         tree, y, w, _, points = small_instance(rng)
         lower, upper = random_bounds(rng, y.shape)
         inside = points[((points >= lower) & (points <= upper)).all(axis=(1, 2))]
@@ -74,7 +74,7 @@ def test_exchange_test_equals_brute_force():
             optimal = passes_exchange_test(tree, w, x, y, True, lower, upper)
             assert optimal == (cost(x, y, w) == best)
             passed += optimal
-    assert passed > 100
+    assert passed > 30
 
 
 @pytest.mark.parametrize("passes", [0, bounded_kernel.PASSES])
@@ -82,7 +82,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take(passes)
     """By Newton's method, and by merging breakpoints alone: the conditions of optimality, region by region."""
     rng = rng_of(95)
     clipped = 0
-    for _ in range(scale(400, 5_000)):
+    for _ in range(scale(150, 5_000)):
         trees, root = random_trees(rng), float(rng.normal(0, 8))
         below, slope, merged = prices(trees, passes, root)
         assert passes or merged == len(trees.y)
@@ -108,7 +108,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take(passes)
         ahead, _, _ = prices(trees, passes, root + 1e-5)
         rise = (trees.continuous(ahead)[0] - x[:, 0]) / 1e-5
         assert (np.abs(rise - slope) < 1e-4).mean() > 0.5  # but at kinks
-    assert clipped > 100
+    assert clipped > 30
 
 
 def test_sizes_without_bounds_are_solved_as_ever():
@@ -122,24 +122,6 @@ def test_sizes_without_bounds_are_solved_as_ever():
     with_bound, without = nearest_within(tree, y, w, None, lower, upper), nearest_integers(tree, y, w, None)
     assert (np.delete(with_bound, 7, axis=1) == np.delete(without, 7, axis=1)).all()
     assert with_bound[5, 7] <= 1
-
-
-@pytest.mark.parametrize("largest", [20, 10**9])
-def test_medium_trees_with_all_kinds_of_bounds_are_proved(largest):
-    """Bounds around a hidden consistent table, so that there is a solution: the proof is the exchange test."""
-    rng = rng_of(97)
-    for _ in range(scale(60, 600)):
-        tree, n_sizes = random_tree(rng, 80, int(rng.integers(1, 5))), int(rng.integers(1, 9))
-        hidden = tree.sum_up(rng.integers(0, largest, (tree.n_regions - tree.n_inner, n_sizes)))
-        y = hidden + np.rint(rng.laplace(0, 8, hidden.shape)).astype(np.int64)
-        lower, upper = np.full(y.shape, -NO_BOUND), np.full(y.shape, NO_BOUND)
-        some = rng.random((3, *y.shape)) < 0.2
-        lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
-        lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
-        total = int(hidden[0].sum())
-        x = nearest_within(tree, y, np.ones(tree.n_regions, int), total, lower, upper)
-        assert ((x >= lower) & (x <= upper)).all()
-        assert x[0].sum() == total
 
 
 def test_sentences_name_region_and_size():

@@ -51,7 +51,7 @@ def near(tree: Hierarchy, values: np.ndarray, *about: Any, **more: Any) -> np.nd
 
 def test_equals_interpolation_and_sorting() -> None:
     rng = rng_of(10)
-    for _ in range(200):
+    for _ in range(80):
         n, n_sizes = int(rng.integers(2, 7)), int(rng.integers(2, 12))
         tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
         steps = rng.exponential(rng.choice([0.05, 1, 5]), (n, n_sizes))
@@ -66,7 +66,7 @@ def test_equals_interpolation_and_sorting() -> None:
 @pytest.mark.parametrize("public", [True, False])
 def test_every_answer_is_valid_and_near(public: bool) -> None:
     rng = rng_of(11)
-    for _ in range(300):
+    for _ in range(100):
         tree, values = random_case(rng)
         totals = values[:, -1].round().astype(np.int64)
         found = near(tree, values, int(totals[0]), totals if public else None)
@@ -82,7 +82,7 @@ def test_every_answer_is_valid_and_near(public: bool) -> None:
 def test_the_last_digits_decide_nothing(public: bool) -> None:
     """Fractions, and siblings that are alike, have many ties; errors of 1e-8 break none of them."""
     rng = rng_of(15)
-    for _ in range(100):
+    for _ in range(40):
         tree, values = random_case(rng)
         parts = int(rng.choice([2, 3, 2048]))
         leaves = np.floor(parts * values[tree.leaves]) / parts
@@ -119,15 +119,6 @@ def test_integers_take_the_place_of_values() -> None:
     assert np.shares_memory(found, values)
 
 
-def test_integers_stay_as_they_are() -> None:
-    rng = rng_of(13)
-    for _ in range(50):
-        tree, values = random_case(rng)
-        leaves = np.floor(values[tree.leaves]).astype(np.int64)
-        exact = tree.sum_up(leaves)
-        assert np.array_equal(near(tree, exact.astype(float), int(exact[0, -1]), exact[:, -1]), exact)
-
-
 def test_many_groups_beyond_all_values_are_given_at_once() -> None:
     """Children without any values share what their parent has; one by one 10^12 groups would take hours."""
     tree = Hierarchy.from_parents(["r", "a", "b", "c"], [-1, 0, 0, 0])
@@ -140,7 +131,7 @@ def test_many_groups_beyond_all_values_are_given_at_once() -> None:
 
 def test_groups_given_at_once_are_those_given_one_by_one() -> None:
     rng = rng_of(16)
-    for _ in range(500):
+    for _ in range(200):
         n = int(rng.integers(1, 7))
         due = rng.integers(-9, 9, n).astype(float)
         gets, left = rng.integers(0, 3, n), int(rng.integers(n + 1, 60))

@@ -4,12 +4,10 @@ import naive
 import numpy as np
 import pytest
 from scipy.optimize import brentq
-from scipy.stats import norm
 
 from pgsr.bounds import range_risk
-from pgsr.bounds.pairs import as_budget, least_mistakes, risk_by_pairs, strength
-from pgsr.errors import BudgetError
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.bounds.pairs import as_budget, least_mistakes, strength
+from pgsr.privacy.accounting import Approximate, Rho
 from pgsr.privacy.accounting.noise_rho import rho_of_pure
 
 AMOUNTS = ((0.1, 1e-3), (0.1, 0.05), (1, 1e-6), (1, 0.01), (1, 0.2), (3, 0.01))
@@ -35,7 +33,7 @@ def test_under_rho_a_pair_is_as_randomised_response(rho):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), AMOUNTS)
-@pytest.mark.parametrize("m", [1, 2, 4, 9])
+@pytest.mark.parametrize("m", [1, 9])
 def test_no_mechanism_has_a_smaller_risk(m, epsilon, delta):
     k = np.arange(m + 1)
     loss = np.abs(k[:, None] - k)
@@ -81,20 +79,6 @@ def test_no_mechanism_of_this_rho_has_a_smaller_risk(m, rho):
     assert bound >= 0.75 * program.value
 
 
-@pytest.mark.parametrize("rho", [0.005, 0.1, 1])
-@pytest.mark.parametrize("m", [1, 5, 40, 300])
-def test_gaussian_noise_is_above_and_not_far(m, rho):
-    """The answer to y = k + N(0, 1 / (2 rho)) is the median of k in view of y, the best one."""
-    sigma = (2 * rho) ** -0.5
-    y, step = np.linspace(-8 * sigma, m + 8 * sigma, 4_001, retstep=True)
-    likely = norm.pdf(y[:, None], np.arange(m + 1), sigma) / (m + 1)
-    upto = np.cumsum(likely, axis=1)
-    risk = np.minimum(upto, upto[:, -1:] - upto).sum() * step
-    bound = range_risk(m, Rho(rho))
-    assert bound <= risk
-    assert bound >= 0.6 * risk
-
-
 def test_far_below_the_noise_and_far_above_it():
     assert range_risk(10**9, Rho("1e-4")) == pytest.approx(0.7308 * (2 / np.pi * 5_000) ** 0.5, rel=1e-3)
     for budget in (Rho("1/3"), Approximate("1/3", "1e-5")):
@@ -106,17 +90,6 @@ def test_far_below_the_noise_and_far_above_it():
     assert range_risk(1, Approximate(1, "1e-100")) == pytest.approx(range_risk(1, 1))
 
 
-def test_a_pure_epsilon_by_pairs_is_below_the_exact_risk_and_the_same_far_above_the_noise():
-    m = np.array([1, 2, 5, 10, 20, 100, 10**7])
-    ratio = risk_by_pairs(m, PureEpsilon("1/5")) / range_risk(m, "1/5")
-    assert ratio[[0, -1]] == pytest.approx(1, rel=1e-5)
-    assert (ratio < 1 + 1e-12).all()
-    assert (ratio > 0.85).all()
-
-
 def test_budgets():
     assert strength(as_budget("1/3")) == as_budget("1/3").parts[0]
     assert as_budget(Rho("1/2")) == Rho("1/2")
-    for nothing in (Rho(0), PureEpsilon(0)):
-        with pytest.raises(BudgetError, match="give an amount above 0"):
-            range_risk(3, nothing)

@@ -14,13 +14,12 @@ from pgsr.certificates.exchange import is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
 from pgsr.data.sizes import Sizes
-from pgsr.errors import ProblemError
 
 
 def test_exchange_test_equals_brute_force():
     rng = rng_of(11)
     checked = 0
-    while checked < scale(2_000, 60_000):
+    while checked < scale(1_000, 60_000):
         tree = random_tree(rng, max_regions=6)
         n_sizes = int(rng.integers(2, 4))
         noisy = rng.integers(-3, 6, (tree.n_regions, n_sizes))
@@ -91,9 +90,3 @@ def test_ranked_sizes_are_proved_for_what_is_stated(changed, proved):
     assert found.objective == 2
     assert found.optimal is proved
     assert (found.bound is None) is not proved
-
-
-def test_ranked_sizes_are_not_consistent():
-    tree = Hierarchy.from_parents(["US"], [-1])
-    with pytest.raises(ProblemError, match="consistent=False"):
-        Problem("H_g L2", Sizes.alike(tree, 4), View.RANKED, np.array([2, 0, 4]), groups=np.array([3]), monotone=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import cloudpickle
 import numpy as np
 import pytest
-from condition_checks import best_integer, chosen, feasible_points, random_problems, within
+from condition_checks import chosen, feasible_points, random_problems, within
 from instances import rng_of, scale
 from program_files import by_gurobi
 
@@ -16,7 +16,7 @@ from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import IGNORING
 from pgsr.data import Estimate
 from pgsr.datasets import census_like
-from pgsr.errors import MethodError, PgsrError
+from pgsr.errors import MethodError
 from pgsr.methods.method import Method
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.models.choices import with_indicators
@@ -33,41 +33,9 @@ TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
 
 
-@pytest.mark.few(2)
-@pytest.mark.slow
-@pytest.mark.parametrize("totals", [Totals.ROOT, Totals.REGIONS])
-@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-@pytest.mark.parametrize("norm", [2, 1])
-def test_integer_solvers_find_the_best_of_all_points(norm, view, totals):
-    rng, solved, chose = rng_of(21), 0, 0
-    for problem, point in random_problems(rng, (view, 2, totals, True), scale(3, 40)):
-        points, last = feasible_points(problem, 4), problem.hierarchy.n_levels - 1
-        stated = replace(problem, norm=norm).where(cells(level=last) <= 4, zero_or_at_least(cells(level=last), 2))
-        leaves = points[:, problem.hierarchy.leaves]
-        points = points[((leaves == 0) | (leaves >= 2)).all(axis=(1, 2))]
-        choice = chosen(rng, problem, point)
-        if choice is not None:
-            stated, points, chose = stated.where(choice[0]), within(points, choice[1]), chose + 1
-        best = best_integer(stated, points)
-        for method in INTEGER:
-            if method.supports(stated) is not None:
-                continue
-            result = method.solve(stated)
-            if best is None:
-                unproved = result.status is Status.FAILED and "of which we have no proof" in result.reason
-                assert unproved or result.status is Status.INFEASIBLE, (method, result, stated.conditions.text)
-                continue
-            assert result.status is Status.OPTIMAL, (method, result, stated.conditions.text)
-            assert result.certificate.objective == best, (method, stated.conditions.text)
-            assert result.certificate.bound <= best
-            solved += 1
-    assert solved > 4
-    assert chose > 0
-
-
 def test_violations_are_the_choices_that_no_alternative_keeps():
     rng = rng_of(22)
-    for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(20, 200)):
+    for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(12, 200)):
         choice = chosen(rng, problem, point)
         if choice is None:
             continue
@@ -119,13 +87,12 @@ def far_apart(far, norm):
     )
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("method", TAKING, ids=repr)
-@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("norm", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_implications_hold_however_far_counts_are_apart(method, norm):
     """By a coefficient of 10^8, of which solvers take a millionth for 0, two of them called wrong answers optimal."""
     limit = scale(1 if norm == 2 else 3, 3) if method == CpSat() else scale(4, 10)  # CP-SAT proves no such squares
-    for far in (10, 10**4, 10**7):
+    for far in (10, 10**7):
         problem = far_apart(far, norm)
         best = 5 * far**2 + 8 * far + 4 if norm == 2 else 3 * far + 2
         result = method.solve(problem, limit)
@@ -139,16 +106,14 @@ def test_implications_hold_however_far_counts_are_apart(method, norm):
         assert result.certificate.objective >= best
 
 
-@pytest.mark.parametrize(
-    "method", [MathOpt("HIGHS"), Scipy(), Cvxpy("HIGHS"), Cvxpy("SCIP"), Cvxpy("GUROBI")], ids=repr
-)
+@pytest.mark.parametrize("method", [MathOpt("HIGHS"), Scipy(), Cvxpy("SCIP")], ids=repr)
 def test_coefficients_that_a_tolerance_could_cheat_are_refused_in_words(method):
     assert method.solve(far_apart(10, 1), 20).certificate.objective == 32
     result = method.solve(far_apart(10**6, 1), 20)
     assert result.status is Status.TOO_LARGE
     assert result.reason.startswith("cells(US/C, 0) == 0 or cells(US/C, 0) >= 1,500,000: ")
     assert re.search(r"a coefficient of [\d,]{9,}, .*take ChoiceTree\(\)", result.reason)
-    if method in (Cvxpy("SCIP"), Cvxpy("GUROBI")):
+    if method == Cvxpy("SCIP"):
         with pytest.raises(MethodError, match="a coefficient of"):
             method.model(far_apart(10**6, 1))
 
@@ -198,15 +163,6 @@ def test_native_models_state_choices(method):
             model.update(replace(problem, cells=problem.cells + 1))
 
 
-def test_contradicting_implications_are_named():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    problem = Problem.of([[0, 3], [1, 2], [0, 1]], tree, groups=5).where(
-        zero_or_at_least(cells(("US", "GA"), size=0), 9), cells(("US", "GA"), size=0) == 4
-    )
-    found = Gurobi().model(problem).infeasible_subset()
-    assert any(name.startswith(("if[", "either[")) for name in found)
-
-
 def test_files_hold_choices(tmp_path):
     problem = COUNTS.where(
         zero_or_at_least(cells(level=1), 2), either(total(("US", "GA")) == 7, groups(level=0, size=3) >= 4)
@@ -234,23 +190,3 @@ def test_methods_that_take_none_say_so():
     for method in (Cvxpy("CLARABEL"), QpSolvers("proxqp"), MathOpt("PDLP"), MathOpt("GLOP")):
         assert "is a choice between conditions" in method.supports(problem)
     assert "in integers alone" in Gurobi().supports(problem.relaxed())
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: (cells(size=0) == 0) | (cells(size=1) == 0), r"for a choice write either\(a, b\)"),
-        (lambda: cells(size=0) == 0 | cells(size=1), r"write either\(a, b\)"),  # | binds before ==
-        (lambda: (cells(size=0) == 0) & (cells(size=1) == 0), r"where\(a, b\) states both"),
-        (lambda: either(cells(size=0) == 0), "two conditions or more"),
-        (lambda: either(cells(size=0) == 0, []), "empty"),
-        (lambda: either(cells(size=0) == 0, cells(size=1)), "an alternative of either is"),
-        (lambda: bool(either(cells(size=0) == 0, cells(size=1) == 0)), "give it to where"),
-        (lambda: COUNTS.where(either(cells(level=1) == 0, cells(level=0) == 0)), "4 and 8 entries"),
-        (lambda: COUNTS.where(either(cells(level=1, size=9) == 0, cells(level=0) == 0)), "sizes run 0..3"),
-        (lambda: replace(COUNTS, totals=None).where(zero_or_at_least(cells(), 5)), "a least and a largest value"),
-    ],
-)
-def test_what_cannot_be_stated_is_refused_in_words(make, words):
-    with pytest.raises(PgsrError, match=words):
-        make()

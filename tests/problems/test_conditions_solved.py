@@ -16,12 +16,11 @@ from condition_checks import (
 from instances import rng_of, scale
 
 from pgsr import Hierarchy, Problem, Status, View, certify
+from pgsr.algorithms import TreeProjection
 from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import IGNORING, MULTIPLIERS, violations
 from pgsr.certificates.lagrangian import lagrangian_bound
-from pgsr.comparison import compare
 from pgsr.data import Estimate
-from pgsr.errors import ProblemError
 from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
@@ -29,12 +28,11 @@ from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.program import ProgramKind
 from pgsr.noise import Totals
-from pgsr.problems.conditions import cells, entities, groups, total
+from pgsr.problems.conditions import cells, groups, total
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy())
-REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), Cvxpy("OSQP"), MathOpt("PDLP"), Scipy())
-INTERIOR = (Cvxpy("CLARABEL"), Cvxpy("PIQP"))
-TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+GA, MI = ("US", "GA"), ("US", "MI")
+TREE = Hierarchy.from_paths([GA, MI])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
 
 
@@ -43,31 +41,6 @@ def conditioned(rng, kind, n):
     for problem, point in random_problems(rng, kind, n):
         written, dense = random_conditions(rng, problem, point, int(rng.integers(1, 4)))
         yield (problem.where(*written), dense, problem)
-
-
-@pytest.mark.few(3)
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_integer_solvers_find_the_best_of_all_points(kind):
-    rng = rng_of(1)
-    for problem, dense, free in conditioned(rng, kind, scale(2, 30)):
-        # The twin lists leaves up to 4, which hold optima near the noise; totals do not keep cells below it.
-        if problem.totals is None or problem.stated_totals.max() > 4:
-            problem = problem.where(cells(level=problem.hierarchy.n_levels - 1) <= 4)  # noqa: PLW2901
-            if not problem.consistent:
-                problem = problem.where(cells() <= 4)  # noqa: PLW2901
-        best = best_integer(problem, satisfying(feasible_points(free, 4), dense))
-        for method in INTEGER:
-            if method.supports(problem) is not None:
-                continue
-            result = method.solve(problem)
-            if best is None:
-                assert result.status is Status.INFEASIBLE, (method, result, problem.conditions.stated)
-                continue
-            assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
-            assert result.certificate.objective == best, (method, problem.conditions.stated)
-            assert result.certificate.violations["conditions"] == 0
-            assert result.certificate.bound <= best
 
 
 def test_a_branch_of_one_point_is_a_bound_if_it_satisfies_the_rows_and_empty_if_not():
@@ -82,58 +55,12 @@ def test_a_branch_of_one_point_is_a_bound_if_it_satisfies_the_rows_and_empty_if_
         assert result.certificate.objective == 13
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.few(2)
-def test_solvers_of_relaxations_find_the_optimum_and_rounding_says_what_it_breaks(kind):
-    rng = rng_of(2)
-    for problem, dense, free in conditioned(rng, kind, scale(2, 30)):
-        best, whole = best_real(problem, dense), best_integer(problem, satisfying(feasible_points(free, 4), dense))
-        for method in REAL:
-            if method.supports(problem.relaxed()) is not None:
-                continue
-            result = method.solve(problem.relaxed())
-            if best is None:
-                # An interior point may end without having found out, and says so.
-                unsure = (Status.FAILED, Status.TIMED_OUT) if method in INTERIOR else ()
-                assert result.status in (Status.INFEASIBLE, *unsure), (method, result, problem.conditions.stated)
-                continue
-            assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
-            assert result.certificate.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
-            rounded = method.solve(problem)
-            if rounded.status is Status.RELAXED:
-                x = rounded.estimate.values[None]
-                broken = sum(not len(satisfying(x, [row])) for row in dense)
-                assert (rounded.certificate.violations["conditions"] > 0) == (broken > 0)
-                if whole is not None and problem.totals is not None:
-                    assert rounded.certificate.bound <= whole
-
-
-@pytest.mark.few(2)
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[3]], ids=str)
-def test_prices_of_duals_close_the_gap_of_our_own_bound(kind, monkeypatch):
-    """Without the program's bound to fall back on, which regions without weight that stand alone need."""
-    monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
-    rng = rng_of(6)
-    solved = 0
-    for problem, _, _ in conditioned(rng, kind, scale(5, 60)):
-        for method in (Cvxpy("CLARABEL"), Gurobi()):
-            result = method.solve(problem.relaxed())
-            if result.status is not Status.INFEASIBLE:
-                assert result.status is Status.OPTIMAL, (method, result, problem.conditions.stated)
-                assert result.certificate.bound_by == MULTIPLIERS
-                assert result.certificate.bound >= result.certificate.objective * (1 - 1e-6) - 1e-6
-                solved += 1
-    assert solved > 0
-
-
 @pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
 def test_rows_of_every_relation_are_priced(view, monkeypatch):
     monkeypatch.setattr("pgsr.models.judge._with_bound_of_program", lambda program, answer, certificate: certificate)
     y = COUNTS.target if view is View.COUNTS else COUNTS.target.cumsum(axis=1)
     problem = Problem.of(y, TREE, view, groups=10, label="M").relaxed()
-    few = groups(("US", "GA"), size=1) + groups(("US", "GA"), size=3)
+    few = groups(GA, size=1) + groups(GA, size=3)
     for condition in (few <= 1, few >= 8, few == 7, -few >= -1, -few <= -8):
         free, result = Cvxpy("CLARABEL").solve(problem), Cvxpy("CLARABEL").solve(problem.where(condition))
         assert result.status is Status.OPTIMAL, condition
@@ -191,7 +118,7 @@ def test_a_contradiction_is_one_and_bounds_alone_hide_none(kind):
 
 def test_equations_that_a_point_satisfies_are_no_contradiction_in_real_numbers():
     """Ends of intervals are fractions there; rounded to the nearest, they contradicted a fifth of these systems."""
-    for seed in range(scale(50, 1_000)):
+    for seed in range(scale(12, 1_000)):
         rng = rng_of(seed)
         leaves = rng.integers(0, 3, (2, 3))
         point = np.concatenate([leaves.sum(axis=0, keepdims=True), leaves])
@@ -206,7 +133,7 @@ def test_equations_that_a_point_satisfies_are_no_contradiction_in_real_numbers()
 
 
 def test_a_contradiction_names_what_was_written():
-    clash = COUNTS.where(cells(("US", "GA"), size=1) >= 4, cells(("US",), size=1) <= 3)
+    clash = COUNTS.where(cells(GA, size=1) >= 4, cells(("US",), size=1) <= 3)
     assert "cells(US, 1) would have to be at least 4 and at most 3" in clash.contradiction
     assert "cells(US/GA, 1) >= 4; cells(US, 1) <= 3" in clash.contradiction
     for method in (Cvxpy("CLARABEL"), CpSat()):
@@ -214,7 +141,7 @@ def test_a_contradiction_names_what_was_written():
         assert method.solve(clash).reason == clash.contradiction
     crowded = COUNTS.where(cells(level=1, size=slice(1, 3)) >= 3)
     assert "the cells of US would add up to at least 12, not to its 10 groups" in crowded.contradiction
-    many = COUNTS.where(total(("US", "GA")) >= 6, total(("US", "MI")) >= 5)
+    many = COUNTS.where(total(GA) >= 6, total(MI) >= 5)
     assert "total(US/GA) would have to be at least 6 and at most 5" in many.contradiction
     assert "by total(US/GA) >= 6; total(US/MI) >= 5; the public 10 groups of US" in many.contradiction
     assert Cvxpy("CLARABEL").solve(many.relaxed()).status is Status.INFEASIBLE
@@ -228,17 +155,17 @@ def test_a_contradiction_names_what_was_written():
             "total(US) == 41 cannot hold: its left side is 1 short at best, by the public 40 groups of US",
         ),
         (
-            [total(("US", "GA")) >= 41],
+            [total(GA) >= 41],
             "total(US/GA) would have to be at least 41 and at most 40, "
             "by total(US/GA) >= 41; the public 40 groups of US",
         ),
         (
-            [cells(size=1) <= 9, total(("US", "GA")) >= 31, total(("US", "MI")) >= 10],
+            [cells(size=1) <= 9, total(GA) >= 31, total(MI) >= 10],
             "at least 31 and at most 30, by total(US/GA) >= 31; total(US/MI) >= 10; cells(every region, 1) <= 9",
         ),
         ([total(level=1) == 19], "by total(level 1) == 19; the public 40 groups of US"),
-        ([3 * total(("US", "GA")) - total(("US", "MI")) >= 121], "total(US/GA) would have to be at least 41"),
-        ([cells(("US",), size=1) <= 30, cells(("US", "GA"), size=1) >= 1_234_567],
+        ([3 * total(GA) - total(MI) >= 121], "total(US/GA) would have to be at least 41"),
+        ([cells(("US",), size=1) <= 30, cells(GA, size=1) >= 1_234_567],
          "at least 1,234,567 and at most 30, by"),
     ],
 )  # fmt: skip
@@ -246,50 +173,13 @@ def test_stated_totals_meet_the_public_ones_and_each_other(written, said):
     problem = Problem.of([[1, 5, 20, 14], [1, 2, 10, 7], [0, 3, 10, 7]], TREE, groups=40, label="M_H")
     assert said in problem.where(*written).contradiction
     regions = Problem.of(problem.target, TREE, groups=np.array([40, 20, 20]), totals="regions")
-    assert regions.where(total(("US", "GA")) == 21).contradiction.endswith("by the public totals of regions")
+    assert regions.where(total(GA) == 21).contradiction.endswith("by the public totals of regions")
 
 
 def test_numbers_that_are_no_integers_are_told_apart():
     problem = Problem.of(np.zeros((3, 2), int), TREE, groups=3_000_000).relaxed()
     clash = problem.where(2 * cells(("US",), size=1) >= 2_469_137, 2 * cells(("US",), size=1) <= 2_469_135)
     assert "at least 1,234,568.5 and at most 1,234,567.5" in clash.contradiction
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] is View.COUNTS], ids=str)
-def test_conditions_on_totals_are_contradictory_only_where_no_point_is(kind):
-    rng = rng_of(8)
-    found = possible = 0
-    for problem, point in random_problems(rng, kind, scale(30, 500)):
-        sums, n = point.sum(axis=1), len(point)
-        written, dense = [], []
-        for _ in range(3):
-            r, q = rng.integers(0, n, 2)
-            a, b = rng.integers(-2, 3, 2)
-            if r == q or not a or not b:
-                continue
-            number, relation = int(a * sums[r] + b * sums[q] + rng.integers(-2, 3)), str(rng.choice(["==", "<=", ">="]))
-            paths = problem.hierarchy.paths
-            left = int(a) * total(paths[r]) + int(b) * total(paths[q])
-            written.append(
-                left == number if relation == "==" else left <= number if relation == "<=" else left >= number
-            )
-            row = np.zeros(point.shape, np.int64)
-            row[r], row[q] = a, b
-            dense.append((row, relation, number))
-        if not written:
-            continue
-        try:
-            stated = problem.where(*written)
-        except ProblemError:
-            continue  # a minimum below 0
-        points = satisfying(feasible_points(problem, 5), dense)
-        if stated.contradiction is not None:
-            assert not len(points), (stated.contradiction, stated.conditions.stated)
-            found += 1
-        possible += len(points) > 0
-    assert found > 0
-    assert possible > 0
 
 
 @pytest.mark.parametrize("integer", [True, False])
@@ -318,17 +208,13 @@ def test_a_weighted_sum_in_integers_cancels_cells_without_bounds():
 
 def test_the_weighted_sum_names_the_conditions_that_it_weighs():
     """Of three rows and a bound two are at odds, and what is public with them; the others are not named."""
-    x = [cells(("US", "GA"), size=size) for size in range(4)]
-    problem = COUNTS.where(
-        x[0] + x[1] >= 6, cells(("US", "MI"), size=2) <= 9, x[0] + x[2] <= 9, total(("US", "MI")) >= 5
-    )
+    x = [cells(GA, size=size) for size in range(4)]
+    problem = COUNTS.where(x[0] + x[1] >= 6, cells(MI, size=2) <= 9, x[0] + x[2] <= 9, total(MI) >= 5)
     result = judged("X", problem, formulate(problem), SolverAnswer(SolverClaim.INFEASIBLE))
     assert result.status is Status.INFEASIBLE
     named = "cells(US/GA, 0) + cells(US/GA, 1) >= 6; total(US/MI) >= 5"
     assert result.reason.endswith(f"contradicts itself; of the stated ones it weighs {named}")
-    bounds = COUNTS.where(
-        cells(("US", "GA"), size=1) >= 6, cells(("US", "MI"), size=2) + cells(("US", "MI"), size=1) >= 5
-    )
+    bounds = COUNTS.where(cells(GA, size=1) >= 6, cells(MI, size=2) + cells(MI, size=1) >= 5)
     said = judged("X", bounds, formulate(bounds), SolverAnswer(SolverClaim.INFEASIBLE)).reason
     assert said.endswith("weighs cells(US/MI, 2) + cells(US/MI, 1) >= 5; cells(US/GA, 1) >= 6")
 
@@ -339,64 +225,30 @@ def test_claims_of_infeasibility_are_checked():
     def verdict(problem):
         return judged("X", problem, formulate(problem), SolverAnswer(SolverClaim.INFEASIBLE))
 
-    contradictory = COUNTS.where(total(("US", "GA")) >= 6, total(("US", "MI")) >= 5)
+    contradictory = COUNTS.where(total(GA) >= 6, total(MI) >= 5)
     assert verdict(contradictory).status is Status.INFEASIBLE
     assert "recomputed" in verdict(contradictory).reason
-    possible = COUNTS.where(total(("US", "GA")) >= 6)
+    possible = COUNTS.where(total(GA) >= 6)
     assert verdict(possible).status is Status.FAILED
     assert "but there is one" in verdict(possible).reason
     assert verdict(COUNTS.where(cells(size=0) == 0)).status is Status.FAILED
-    odd = COUNTS.where(2 * cells(("US", "GA"), size=1) - 4 * cells(("US", "GA"), size=2) == 3)
+    odd = COUNTS.where(2 * cells(GA, size=1) - 4 * cells(GA, size=2) == 3)
     assert verdict(odd).status is Status.INFEASIBLE, "no integers do, but real numbers"
     assert "a contradiction in every case" in verdict(odd).reason
     assert verdict(odd.relaxed()).status is Status.FAILED
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize("norm", [1, 2])
-@pytest.mark.parametrize("view", [View.COUNTS, View.CUMULATIVE])
-def test_far_points_without_totals_or_signs(norm, view):
+def test_far_points_without_totals_or_signs(norm):
     """The box that integers are searched in holds optima that conditions drive far from the noise."""
-    free = replace(Problem.of(COUNTS.target, TREE, view, norm=norm), nonnegative=False, monotone=False)
-    far = free.where(
-        cells(("US", "GA"), size=1) - cells(("US", "MI"), size=1) == 5_000,
-        cells(("US",), size=2).sum() <= -300,
-    )
-    best = best_real(far, [(_row({(1, 1): 1, (2, 1): -1}), "==", 5_000), (_row({(0, 2): 1}), "<=", -300)])
+    free = replace(Problem.of(COUNTS.target, TREE, norm=norm), nonnegative=False)
+    far = free.where(cells(GA, size=1) - cells(MI, size=1) == 5_000, cells(("US",), size=2).sum() <= -300)
+    rows = np.zeros((2, 3, 4), np.int64)
+    rows[0, 1, 1], rows[0, 2, 1], rows[1, 0, 2] = 1, -1, 1
+    best = best_real(far, [(rows[0], "==", 5_000), (rows[1], "<=", -300)])
     objectives = {method.solve(far).certificate.objective for method in (Scip(), CpSat(), Scipy())}
     assert len(objectives) == 1
     assert best - 1e-3 <= objectives.pop() <= best + 3 * norm
-    assert Cvxpy("CLARABEL").solve(far.relaxed()).certificate.objective == pytest.approx(best, rel=1e-6)
-
-
-def _row(entries):
-    row = np.zeros((3, 4), np.int64)
-    for place, coefficient in entries.items():
-        row[place] = coefficient
-    return row
-
-
-def test_entities_and_conditions_hold_together():
-    """Numbers of entities of every region and other conditions besides: all points again."""
-    rng = rng_of(5)
-    for problem, point in random_problems(rng, (View.COUNTS, 2, Totals.ROOT, True), scale(6, 200)):
-        people = point @ np.arange(point.shape[1])
-        written, dense = random_conditions(rng, problem, point, 2)
-        asked = problem.where(entities() == people, *written)
-        points = feasible_points(problem, 4)
-        points = points[(points @ np.arange(point.shape[1]) == people).all(axis=1)]
-        best = best_integer(problem, satisfying(points, dense))
-        result, relaxed = Scip().solve(asked), Cvxpy("CLARABEL").solve(asked.relaxed())
-        if best is None:
-            assert result.status is Status.INFEASIBLE
-            continue
-        assert result.status is Status.OPTIMAL
-        searched = bool((result.estimate.values[problem.hierarchy.leaves] <= 4).all())  # all were looked at
-        found = result.certificate.objective
-        assert found == best if searched else found <= best
-        assert relaxed.status is Status.OPTIMAL
-        assert relaxed.certificate.bound_by == MULTIPLIERS
-        assert relaxed.certificate.objective <= best + 1e-6 * (1 + best)
 
 
 def test_a_bound_without_prices_says_that_it_ignores_conditions():
@@ -417,10 +269,8 @@ def test_a_bound_without_prices_says_that_it_ignores_conditions():
 
 def test_no_exact_proof_passes_over_conditions():
     """The free optimum violates nothing but the condition, and is not called optimal."""
-    from pgsr.algorithms import TreeProjection
-
     best = TreeProjection().solve(COUNTS).estimate
-    stated = COUNTS.where(cells(("US", "GA"), size=2) >= int(best.values[1, 2]) + 1)
+    stated = COUNTS.where(cells(GA, size=2) >= int(best.values[1, 2]) + 1)
     assert certify(COUNTS, best).optimal
     certificate = certify(stated, best)
     assert not certificate.optimal
@@ -432,7 +282,7 @@ def test_no_exact_proof_passes_over_conditions():
 
 
 def test_every_method_takes_conditions_or_says_no():
-    for problem in (COUNTS.where(cells(size=0) <= 1), COUNTS.where(total(("US", "MI")) >= 3).relaxed()):
+    for problem in (COUNTS.where(cells(size=0) <= 1), COUNTS.where(total(MI) >= 3).relaxed()):
         for method in proving():
             if method.supports(replace(problem, conditions=None)) is not None:
                 continue
@@ -450,37 +300,20 @@ def test_every_method_takes_conditions_or_says_no():
 class Careless(SolverModel):
     """A solver that answers as if nothing were stated."""
 
+    takes = frozenset({ProgramKind.MIQP})
+
     def __repr__(self):
         return "Careless()"
-
-    takes = frozenset({ProgramKind.MIQP})
 
     def unavailable(self):
         return None
 
     def run(self, program, time_limit):
-        del time_limit
-        from pgsr.algorithms import TreeProjection
-
+        del program, time_limit
         z = TreeProjection().solve(COUNTS).estimate.values.ravel() - COUNTS.target.ravel()
         return Run(SolverAnswer(SolverClaim.OPTIMAL, "", z.astype(float), bound=0.0), 0.0, 0.0)
 
 
-@pytest.mark.slow
-def test_compare_judges_conditions():
-    stated = COUNTS.where(cells(("US", "GA"), size=2) == 4, groups(("US",), size=0) <= 1)
-    assert Careless().solve(stated).status is Status.FAILED
-    rows = compare(stated, [Scip(), Cvxpy("CLARABEL"), proving()[0]], time_limit=120, progress=False).rows
-    assert rows[0].result.status is Status.OPTIMAL
-    assert rows[1].result.status in (Status.RELAXED, Status.OPTIMAL)
-    assert rows[0].result.certificate.problem == "M_H with 2 conditions"
-    assert rows[0].result.facts()["violations_conditions"] == 0
-    assert rows[2].result.status in (Status.UNSUPPORTED, Status.OPTIMAL)
-
-
-def test_notebooks_and_papers_show_conditions():
-    from pgsr.models.latex import latex
-
-    stated = COUNTS.where(cells(("US", "GA"), size=2) == 4)
-    assert "cells(US/GA, 2) == 4" in stated._repr_html_()
-    assert r"\text{cells(US/GA, 2) == 4}" in latex(stated)
+def test_an_answer_that_breaks_conditions_is_none():
+    assert Careless().solve(COUNTS).status is Status.OPTIMAL
+    assert Careless().solve(COUNTS.where(cells(GA, size=2) == 4)).status is Status.FAILED

@@ -62,7 +62,7 @@ CASES = {
 }
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("case", CASES)
 def test_a_strict_reader_and_highs_hold_the_very_program(case, tmp_path):
     """Every coefficient, side, bound, square and name, in the problem's unknowns and in deviations."""
