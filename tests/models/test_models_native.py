@@ -77,7 +77,7 @@ def objective(result):
     return float(result.certificate.objective)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("name", NAMES)
 def test_both_paths_have_the_same_optimum(name, method):

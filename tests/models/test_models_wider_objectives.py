@@ -143,7 +143,6 @@ def test_methods_that_know_none_of_it_say_so():
 
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), CpSat(), Scip()], ids=repr)
 def test_native_models_state_all_of_it(method):
-    """And an update to other noisy values."""
     weights = np.arange(1, NOISY.size + 1).reshape(NOISY.shape)
     stated = replace(COUNTS, weights=weights)
     other = replace(Problem.of(NOISY[::-1], TREE, groups=9, label="M_H"), weights=weights)

@@ -97,7 +97,7 @@ def test_pieces_never_cost_more_and_the_same_within_the_window(name):
 def test_bends_cost_what_pieces_cost(name):
     """However far a cell is from its window, where windows have moved too; convex, so that Gurobi takes them."""
     rng = rng_of(5)
-    for _ in range(scale(30, 300)):
+    for _ in range(scale(10, 300)):
         program = formulate(random_problem(name, rng))
         pieces = random_pieces(rng, program, 2_000)
         columns, bent = pieces.columns(True, None), pieces.bends(True, None)
