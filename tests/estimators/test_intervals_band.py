@@ -16,7 +16,6 @@ from test_intervals_statistics import texts_of
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data import Split
 from pgsr.intervals import band
-from pgsr.intervals.band import EmptyBandError
 from pgsr.intervals.bounds import Bounds, tightened
 from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.noise import Geometric, Noise
@@ -52,7 +51,7 @@ def any_law(rng: np.random.Generator) -> Law:
 def test_quantiles_are_the_exact_laws():
     """They reach the level, none can be lowered alone, and no other split found by search has a much smaller sum."""
     rng = rng_of(1)
-    for _ in range(scale(20, 200)):
+    for _ in range(scale(12, 200)):
         n = int(rng.integers(1, 4))
         laws = [any_law(rng) for _ in range(n)]
         cells = [int(rng.integers(1, 2_000)) for _ in range(n)]
@@ -70,8 +69,10 @@ def test_quantiles_are_the_exact_laws():
 def test_the_split_over_levels_is_near_the_best():
     laws, cells = [DoubleGeometric(Fraction(scale)) for scale in (2, 2, 5)], [4, 40, 400]
     found = noise_quantiles(laws, cells, Fraction(9, 10))
-    chances = [[float(chance_within(b, m)) ** n for m in range(80)] for b, n in zip(laws, cells, strict=True)]
-    best = min(sum(q) for q in product(range(80), repeat=3) if prod(chances[i][m] for i, m in enumerate(q)) >= 0.9)
+    tried = range(24), range(30), range(70)
+    chances = [[float(chance_within(b, m)) ** n for m in m_s] for b, n, m_s in zip(laws, cells, tried, strict=True)]
+    best = min(sum(q) for q in product(*tried) if prod(chances[i][m] for i, m in enumerate(q)) >= 0.9)
+    assert all(m < ends.stop - 1 for m, ends in zip(found, tried, strict=True))
     assert sum(found) <= best + 1
 
 
@@ -187,7 +188,7 @@ def test_noise_on_public_totals_plays_no_part(totals, free):
 
 def test_tightening_never_excludes_the_truth():
     rng = rng_of(5)
-    for _ in range(scale(60, 2_000)):
+    for _ in range(scale(20, 2_000)):
         truth, measurement = random_measurement(rng)
         found = band(measurement, "0.8")
         assert holds(found.bounds, truth.counts)
@@ -202,7 +203,7 @@ def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
     rng = rng_of(6)
     alone = Hierarchy.from_parents(["US"], [-1])
     empty = 0
-    for _ in range(scale(60, 1_000)):
+    for _ in range(scale(30, 1_000)):
         n = int(rng.integers(1, 5))
         low, c_low = rng.integers(0, 3, (1, n)), rng.integers(0, 5, (1, n))
         high, c_high = low + rng.integers(0, 3, (1, n)), c_low + rng.integers(0, 4, (1, n))
@@ -223,7 +224,7 @@ def test_tightening_excludes_nothing_and_equals_brute_force_over_sizes():
 
 def test_tightening_over_regions_excludes_nothing_and_is_idempotent():
     rng = rng_of(7)
-    for _ in range(scale(20, 300)):
+    for _ in range(scale(8, 300)):
         low, c_low = rng.integers(0, 2, (3, 2)), rng.integers(0, 3, (3, 2))
         high, c_high = low + rng.integers(0, 4, (3, 2)), c_low + rng.integers(0, 4, (3, 2))
         found = tightened(SMALL, Bounds((low, high), (c_low, c_high)), sweeps=1_000)
@@ -246,35 +247,6 @@ def test_a_parent_bounds_its_children_and_they_bound_it():
     assert found is not None
     np.testing.assert_array_equal(found.cumulative[1][:, 1], [5, 2, 3])
     np.testing.assert_array_equal(found.counts[1][1:], [[2, 2], [3, 3]])
-
-
-def test_what_a_band_cannot_do_is_a_sentence():
-    truth = CountOfCounts(SMALL, [[0, 5], [2, 4]])
-    noisy = Geometric(View.CUMULATIVE, 1, totals="noisy").measure(truth, Seeded("noisy"))
-    with pytest.raises(PgsrError, match="public numbers of groups"):
-        band(noisy)
-    measured = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a"))
-    for level in (0, 1, "1.5"):
-        with pytest.raises(PgsrError, match=r"greater than 0|below 1"):
-            band(measured, level)
-    with pytest.raises(PgsrError, match="Gini"):
-        band(measured).intervals("gini", truth)
-    with pytest.raises(PgsrError, match="the sizes of this table are"):
-        band(measured).intervals("tail:7", truth)
-    with pytest.raises(EmptyBandError, match="nearer to 1"):
-        band(replace(measured, cells=cells_of(measured.matrix + 1_000)))
-    with pytest.raises(PgsrError, match="64 bits"):
-        band(replace(measured, totals=np.array([2**61, 2**60, 2**60])))
-
-
-def test_intervals_of_a_band_show_the_released_value():
-    truth = CountOfCounts(SMALL, [[0, 5], [2, 4]])
-    found = band(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("a")), 0.9).intervals("tail:0", truth)
-    frame = found.to_frame()
-    columns = ["region_id", "level", "level_name", "level_0", "level_1", "statistic", "lower", "estimate", "upper"]
-    assert list(frame.columns) == columns
-    assert frame["estimate"].tolist() == [9, 5, 4]
-    assert found.method == "band"
 
 
 @pytest.mark.parametrize("ranked", ["GA", "MI"])

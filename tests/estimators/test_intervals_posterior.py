@@ -3,16 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from instances import rng_of, scale
 from made_tables import config, release, write_tables
 from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
-from pgsr.data.region_ids import region_id
-from pgsr.data.sizes import Sizes
-from pgsr.estimators import Matching, Posterior
+from pgsr.estimators import Posterior
 from pgsr.intervals import Intervals, posterior_intervals
 from pgsr.intervals.replicates import between_quantiles, drawn, ends
 from pgsr.intervals.statistics import Statistic, statistic_of
@@ -31,15 +28,6 @@ def population(seed: int) -> CountOfCounts:
     law = 0.7 ** np.arange(16)
     rows = [draw.multinomial(total, law / law.sum()) for total in draw.integers(30, 600, 6)]
     return CountOfCounts(tree, np.array(rows), "drawn")
-
-
-def test_the_intervals_are_quantiles_of_the_draws_widened_to_hold_the_release() -> None:
-    tree = Hierarchy.from_parents(["US"], [-1])
-    values = np.arange(100.0)[::-1, None]
-    for estimate, low, high in ((50, 4, 95), (1, 1, 95), (99, 4, 99)):
-        tail = statistic_of("tail:1", Sizes.alike(tree, 3))
-        lower, upper = ends(tail, np.array([estimate]), values, 0.9, 200, between_quantiles)
-        assert (lower[0], upper[0]) == (low, high)
 
 
 def test_every_statistic_is_one_of_the_same_draws() -> None:
@@ -92,43 +80,13 @@ def test_measured_coverage_by_level() -> None:
     assert all(share >= (least if level == 0 else 0.8) for (_, level), share in shares.items()), shares
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "counts", "draws", "word"),
-    [
-        (Mechanism(Geometric(View.CUMULATIVE, 1), Matching()), False, 20, "only a posterior release"),
-        (POSTERIOR, True, 20, "which holds the noisy values"),
-        (POSTERIOR, False, 19, "from 20 up"),
-        (
-            Mechanism(Geometric(View.CUMULATIVE, 1, totals="noisy", totals_share="1/10"), Posterior()),
-            False,
-            20,
-            "noisy",
-        ),
-    ],
-)
-def test_what_draws_cannot_be_made_of_is_a_sentence(mechanism, counts, draws, word) -> None:
-    released = mechanism.release(population(1), Seeded("refused"))
-    with pytest.raises(PgsrError, match=word):
-        posterior_intervals(mechanism, released.estimate.counts() if counts else released, "tail:1", draws=draws)
-
-
 def test_the_command_takes_what_the_release_knows(tmp_path) -> None:
-    """Of a posterior release its own draws, of others the bootstrap; names of regions by level stand beside the ids."""
+    """Of a posterior release its own draws, of others the bootstrap."""
     write_tables(tmp_path)
     posterior, kuo = (release(config(tmp_path, kind, kind), rehearse=True) for kind in ("posterior", "kuo"))
     asked = ("--statistic", "gini", "--statistic", "count", "--replicates", 25, "--seed", "s")
     shown = invoke("intervals", posterior, *asked)
     assert "90 % intervals, posterior" in shown.stdout
     assert "90 % intervals, bootstrap" in invoke("intervals", kuo, *asked).stdout
-    invoke("intervals", posterior, *asked, "--output", tmp_path / "default.csv")
-    invoke("intervals", posterior, *asked, "--kind", "posterior", "--output", tmp_path / "named.csv")
-    frame, named = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("default", "named"))
-    pd.testing.assert_frame_equal(frame, named)
-    counts = pd.read_csv(posterior / "counts.csv")
-    names = [name for name in counts.columns[3:] if name not in ("is_leaf", "group_size", "n_groups")]
-    columns = ["region_id", "level", "level_name", *names, "statistic", "lower", "estimate", "upper"]
-    assert list(frame.columns) == columns
-    leaf = frame[frame["level"] == 2].iloc[0]
-    assert leaf["region_id"] == region_id([leaf[name] for name in names])
     with pytest.raises(PgsrError, match="write --kind bootstrap"):
         invoke("intervals", kuo, "--kind", "posterior")

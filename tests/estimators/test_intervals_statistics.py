@@ -4,10 +4,9 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pytest
 from instances import random_tree, random_truth, rng_of, scale
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError
+from pgsr import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.intervals.bounds import Bounds
 from pgsr.intervals.statistics import Statistic, statistic_of
@@ -59,7 +58,7 @@ def sizes_up_to(max_size: int) -> Sizes:
 
 def test_equal_loops_over_groups():
     rng = rng_of(1)
-    for _ in range(scale(20, 200)):
+    for _ in range(scale(8, 200)):
         truth = random_truth(rng, random_tree(rng), max_size=int(rng.integers(1, 6)))
         for text in texts_of(truth.max_size):
             statistic = statistic_of(text, truth.sizes)
@@ -71,7 +70,7 @@ def test_equal_loops_over_groups():
 
 def test_values_are_possible():
     rng = rng_of(2)
-    for _ in range(scale(20, 200)):
+    for _ in range(scale(8, 200)):
         truth = random_truth(rng, random_tree(rng))
         others = [statistic_of(f"{text} minus root", truth.sizes) for text in ("mean", "tail:2")]
         for statistic in [*all_of(truth.sizes), *others]:
@@ -118,44 +117,8 @@ def test_quantiles_of_many_groups_do_not_wrap():
     assert statistic_of("quantile:500001/1000000", sizes_up_to(1)).of(counts) == 1
 
 
-@pytest.mark.parametrize("text", [*texts_of(2), "tail:1 minus US/n%2Fa"])
-def test_names_are_texts(text):
-    assert statistic_of(text, sizes_up_to(2)).name == text
-
-
-def test_numbers_are_written_in_one_way():
-    assert statistic_of("quantile:0.5", sizes_up_to(2)).name == "quantile:1/2"
-    assert statistic_of("tail:01", sizes_up_to(2)).name == "tail:1"
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("median", "quantile:0.5"),
-        ("tail:many", "tail:100"),
-        ("tail", "tail:100"),
-        ("share:3", "share:1..3"),
-        ("mean:3", "quantile:0.5"),
-        (3, "quantile:0.5"),
-        ("mean minus ", "id of a region"),
-        ("mean minus US/HI", "no region"),
-        ("mean minus US minus US", "no region"),
-        ("count:-1", r"the sizes of this table are 0\.\.4"),
-        ("tail:5", r"the sizes of this table are 0\.\.4"),
-        ("share:3..1", "smaller size first"),
-        ("quantile:1.5", "at most 1"),
-        ("quantile:0", "greater than 0"),
-        ("quantile:1/1234567", "such as '0.9'"),
-    ],
-)
-def test_what_is_no_statistic_is_a_sentence(text, word):
-    with pytest.raises(PgsrError, match=word):
-        statistic_of(text, sizes_up_to(4))
-
-
-def test_where_levels_have_sizes_of_their_own_there_are_no_statistics():
-    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
-    truth = CountOfCounts(tree, ([[0, 1, 2]], [[0, 3]]))
-    for text in ("mean", "count", "count minus US"):
-        with pytest.raises(PgsrError, match="intervals want one max_size for all levels"):
-            statistic_of(text, truth.sizes)
+def test_names_are_texts():
+    """Each in one way of writing its numbers."""
+    named = {text: text for text in [*texts_of(2), "tail:1 minus US/n%2Fa"]}
+    for text, name in (named | {"quantile:0.5": "quantile:1/2", "tail:01": "tail:1"}).items():
+        assert statistic_of(text, sizes_up_to(2)).name == name

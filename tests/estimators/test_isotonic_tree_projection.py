@@ -9,12 +9,10 @@ from instances import rng_of, scale
 from level_points import SHAPES
 from made_measurements import measurement_of
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Status, View, certify
 from pgsr.algorithms import TreeProjection
 from pgsr.data import Estimate
-from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection
-from pgsr.methods import Mechanism
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -71,28 +69,3 @@ def test_the_flow_gives_an_optimum_of_step_2_where_all_levels_have_the_same_size
     by_root = IsotonicTreeProjection().stated(noisy)
     loose = IsotonicTreeProjection().apply(noisy).estimate.counts().counts
     assert ((loose - by_root.target) ** 2).sum() == TreeProjection().solve(by_root).certificate.objective
-
-
-def test_the_mechanism_keeps_the_totals_that_its_noise_makes_public():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    truth = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
-    for totals, public in (("root", [6]), ("regions", [6, 3, 3])):
-        noise = Geometric(View.COUNTS, "1/10", totals=totals)
-        mechanism = Mechanism(noise, TreeProjection(), lambda noisy, totals=totals: Problem.m_h(noisy, totals))
-        measurement = mechanism.measure(truth, Seeded("k"))
-        assert measurement.totals.tolist() == public
-        tables = mechanism.post_process(measurement).estimate.tables
-        assert np.concatenate([table.sum(axis=1) for table in tables])[: len(public)].tolist() == public
-
-
-def test_what_cannot_be_used_is_told():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    whole = CountOfCounts(tree, [[0, 2, 0, 1], [0, 1, 1, 1]], "data")
-    by_level = Geometric(View.COUNTS, 2, max_sizes=(3, 2)).measure(whole, Seeded("k"))
-    with pytest.raises(ProblemError, match=r"M_c\^dp needs View.CUMULATIVE"):
-        IsotonicTreeProjection().apply(by_level)
-    cumulative = Geometric(View.CUMULATIVE, 2, max_sizes=(3, 2)).measure(whole, Seeded("k"))
-    with pytest.raises(ProblemError, match=r"M_H needs View.COUNTS"):
-        Problem.m_h(cumulative)
-    with pytest.raises(ProblemError, match="where all levels have the same largest size"):
-        Mechanism(Geometric(View.CUMULATIVE, 2, max_sizes=(3, 2)), TreeProjection()).check(whole, Seeded("k"))

@@ -1,7 +1,5 @@
 """The matching against SciPy's assignment, the worked examples, and the four conditions of a release."""
 
-from dataclasses import replace
-
 import naive
 import numpy as np
 import pytest
@@ -12,13 +10,9 @@ from scipy.optimize import linear_sum_assignment
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import GroupRuns
-from pgsr.data.views import ranked
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency, match_groups
 from pgsr.estimators.matching.alone import level_alone, precision_of
 from pgsr.estimators.matching.kernel import match_runs
-from pgsr.estimators.matching.merging import merged
-from pgsr.estimators.matching.precisions import GivenPrecisions
-from pgsr.estimators.matching.runs import Runs
 from pgsr.methods import Mechanism, metrics
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
@@ -37,7 +31,7 @@ def expanded(match, parent, children):
 
 def test_cost_is_the_least_and_the_matching_a_bijection():
     rng = rng_of(51)
-    for _ in range(scale(2_000, 100_000)):
+    for _ in range(scale(600, 100_000)):
         lists = [rng.integers(0, 6, int(rng.integers(0, 5))) for _ in range(int(rng.integers(1, 5)))]
         below = np.concatenate(lists)
         if not len(below):
@@ -101,16 +95,6 @@ def test_the_cost_of_a_matching_may_exceed_64_bits():
     assert match_groups(GroupRuns(np.array([1]), many), [GroupRuns(np.array([1_001]), many)]).cost == 1_000 * 2**59
 
 
-def test_worked_example_e7():
-    parent = groups([1] * 300 + [2] * 100)
-    match = match_groups(parent, [groups([1] * 200), groups([1] * 100), groups([1] * 100)])
-    ones = match.top == 0
-    assert match.count[ones].tolist() == [150, 75, 75]
-    assert match.count[~ones].tolist() == [50, 25, 25]
-    simple = match_groups(groups([1] * 300), [groups([1] * 200), groups([2] * 100)])
-    assert simple.count.tolist() == [200, 100]
-
-
 def test_shares_are_proportional_within_one():
     rng = rng_of(52)
     for _ in range(scale(300, 5_000)):
@@ -120,42 +104,6 @@ def test_shares_are_proportional_within_one():
         match = match_groups(parent, [GroupRuns(np.array([1]), np.array([n])) for n in counts])
         share = np.bincount(match.child[match.top == 0], match.count[match.top == 0], len(counts))
         assert (np.abs(share - room * counts / counts.sum()) < 1).all()
-
-
-def test_worked_example_e8():
-    """Two leaves below a root, ranked views, epsilon 1 per level."""
-    tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
-    values = tuple(np.array(v) for v in ([1, 1, 1, 2, 3, 5], [1, 1, 2], [1, 2, 6]))
-    measurement = measurement_of(
-        tree,
-        View.RANKED,
-        values,
-        6,
-        (GeometricNoise(naive.Fraction(1)),) * 2,
-        Totals.REGIONS,
-        np.array([6, 3, 3]),
-        False,
-    )
-    released = Matching().apply(measurement).estimate.counts()
-    assert [ranked(row).tolist() for row in released.counts] == [[1, 1, 1, 2, 2, 6], [1, 1, 2], [1, 2, 6]]
-    parent, children = groups(values[0]), [groups(values[1]), groups(values[2])]
-    match = match_groups(parent, children)
-    assert match.cost == 2
-    root, leaves = Matching().alone(measurement)
-    state = merged(root, leaves, tree, 1, 6)
-    assert [state.region(child).size.tolist() for child in (0, 1)] == [[1, 2], [1, 2, 6]]
-    assert [[1 / state.region(child).precision.exact(k) for k in range(2 + child)] for child in (0, 1)] == [
-        [naive.Fraction(2, 5), 1],
-        [naive.Fraction(1, 2), 1, 1],
-    ]
-
-
-def test_worked_example_e8_for_cumulative_variances():
-    parent = Runs.of_groups([GroupRuns(np.array([3]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 2)])])
-    child = Runs.of_groups([GroupRuns(np.array([4]), np.array([1]))], [GivenPrecisions.of([naive.Fraction(1, 8)])])
-    found = merged(parent, child, Hierarchy.from_parents(["root", "a"], [-1, 0]), 1, 9)
-    assert found.size.tolist() == [3]  # 3.2 rounded
-    assert 1 / found.precision.exact(0) == naive.Fraction(8, 5)
 
 
 @pytest.mark.parametrize("merge", Merge)
@@ -212,17 +160,6 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
     assert repr(Matching(fit, partitions=True)).endswith("partitions=True)")
 
 
-def test_worked_example_e9():
-    """The leaves come back without noise, and the root is their sum."""
-    leaves = [[1, 1, 1, 2, 9], [1, 3, 3, 6]]
-    tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
-    truth = CountOfCounts(tree, [np.bincount(sizes, minlength=10) for sizes in leaves])
-    for view in (View.CUMULATIVE, View.RANKED):
-        released = Mechanism(Geometric(view, 10**9), Matching()).release(truth, Seeded(0)).estimate.counts()
-        assert ranked(released.counts[0]).tolist() == [1, 1, 1, 1, 2, 3, 3, 6, 9]
-        assert (released.counts == truth.counts).all()
-
-
 POSTS = [Matching(), Matching(merge=Merge.AVERAGE), Matching(IsotonicFit(optimum="midpoint")), BottomUp(),
          Matching(IsotonicFit(cumulative_norm=2, ranked_norm=1, optimum="largest"))]  # fmt: skip
 
@@ -230,7 +167,7 @@ POSTS = [Matching(), Matching(merge=Merge.AVERAGE), Matching(IsotonicFit(optimum
 def test_every_release_meets_the_four_conditions():
     """Integers, non-negative, public numbers of groups, adding up; with empty regions and single children."""
     rng = rng_of(53)
-    for i in range(scale(200, 20_000)):
+    for i in range(scale(80, 20_000)):
         tree = random_tree(rng, max_regions=14)
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
         view = tuple(rng.choice(np.array([View.CUMULATIVE, View.RANKED], object), tree.n_levels))
@@ -267,16 +204,11 @@ def test_padded_regions_and_levels_without_budget_have_no_say():
 
 def test_sizes_stay_within_the_public_range():
     rng = rng_of(55)
-    truth = CountOfCounts(random_tree(rng, max_regions=9, n_levels=3), _counts_from(rng, 9, 3))
+    truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=3))
     for view in (View.CUMULATIVE, View.RANKED):
         fit = IsotonicFit(min_size=2)
         released = Mechanism(Geometric(view, "0.1"), Matching(fit)).release(truth, Seeded(1)).estimate.counts()
         assert not released.counts[:, :2].any()
-
-
-def _counts_from(rng, max_regions, n_levels):
-    tree = random_tree(rng_of(55), max_regions=max_regions, n_levels=n_levels)
-    return rng.integers(0, 9, (tree.n_regions - tree.n_inner, 7))
 
 
 def test_large_estimates_stay_sparse_and_equal_dense_ones(monkeypatch):
@@ -290,32 +222,3 @@ def test_large_estimates_stay_sparse_and_equal_dense_ones(monkeypatch):
     assert thin.estimate.counts().is_sparse
     assert metrics.emd(truth, thin.estimate).tolist() == metrics.emd(truth, dense.estimate).tolist()
     assert thin.certificate == dense.certificate
-
-
-def test_malformed_requests_are_sentences():
-    rng = rng_of(57)
-    truth = random_truth(rng, random_tree(rng, max_regions=9, n_levels=2), max_size=4)
-    counts = Geometric(View.COUNTS, 1).measure(truth, Seeded(1))
-    hidden = Geometric(View.CUMULATIVE, 1, totals="root").measure(truth, Seeded(1))
-    root_only = Geometric(View.CUMULATIVE, 1, shares=(1, 0)).measure(truth, Seeded(1))
-    for measurement, word in [(counts, "SimplexProjection"), (hidden, "totals='regions'"), (root_only, "last level")]:
-        with pytest.raises(PgsrError, match=word):
-            Matching().apply(measurement)
-    with pytest.raises(PgsrError, match="use 'smallest', 'largest' or 'midpoint'"):
-        IsotonicFit(optimum="middle")
-    with pytest.raises(PgsrError, match="use 'weighted' or 'average'"):
-        Matching(merge="mean")
-    with pytest.raises(PgsrError, match="above the largest size"):
-        Matching(IsotonicFit(min_size=5)).apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded(1)))
-    with pytest.raises(PgsrError, match="3 views for 2 levels"):
-        Geometric((View.CUMULATIVE,) * 3, 1).measure(truth, Seeded(1))
-    with pytest.raises(PgsrError, match="totals must add up"):
-        match_groups(groups([1, 2]), [groups([1])])
-
-
-def test_results_name_the_choice():
-    assert repr(Matching(IsotonicFit(optimum="midpoint"), "average")) == (
-        "Matching(IsotonicFit(optimum='midpoint'), merge='average')"
-    )
-    assert repr(BottomUp()) == "BottomUp()"
-    assert repr(replace(Matching(), merge=Merge.AVERAGE)) == "Matching(merge='average')"

@@ -10,10 +10,7 @@ from made_measurements import measurement_of
 
 from pgsr import Hierarchy, View
 from pgsr.algorithms import IsotonicFit
-from pgsr.algorithms.groups import GroupRuns
 from pgsr.estimators import Matching, Merge
-from pgsr.estimators.matching.precisions import GivenPrecisions
-from pgsr.estimators.matching.runs import Runs
 from pgsr.noise import Geometric, Measurement, Noise, Totals
 from pgsr.privacy import Rho, Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -21,38 +18,26 @@ from pgsr.privacy.laws.per_level import GeometricNoise
 TENTH = GeometricNoise(Fraction(1, 10))
 
 
-@pytest.mark.few(2)
-@pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED])
-@pytest.mark.parametrize("noise", [TENTH, GeometricNoise(Fraction(1, 3)), GeometricNoise(Fraction(7, 11))])
-def test_a_half_is_rounded_to_even(view, noise):
-    """One group of x in the nation and of y in its state, equally precise: (x + y) / 2."""
-    tree = Hierarchy.from_parents(["US", "GA"], [-1, 0])
-    for x in range(9):
-        for y in range(9):
-            released = Matching().apply(measured(tree, view, [[x], [y]], noise)).estimate.counts()
-            assert sizes_of(released.counts[1]) == [round(Fraction(x + y, 2))]
-
-
 def test_a_half_of_unequal_precisions_is_rounded_to_even():
     """Three groups of 0 in the nation, one of 0 in A and two of 6 in B: 3/5 of 0 and 2/5 of 6, and so on."""
     tree = Hierarchy.from_parents(["US", "A", "B"], [-1, 0, 0])
     halves = 0
-    for n in range(1, 8):
-        for m in range(1, 8):
+    for n in range(1, 6):
+        for m in range(1, 6):
             for y in range(1, 9):
                 values = [[0] * (n + m), [0] * n, [y] * m]
-                released = Matching().apply(measured(tree, View.RANKED, values, TENTH)).estimate.counts()
+                released = Matching().apply(measured(tree, values, TENTH)).estimate.counts()
                 mean = Fraction(m * y, n + 2 * m)
                 halves += mean.denominator == 2
                 assert sizes_of(released.counts[2]) == [round(mean)] * m
-    assert halves > 10
+    assert halves > 5
 
 
 @pytest.mark.parametrize("merge", Merge)
 def test_equals_a_twin_in_fractions(merge):
     """All levels: halves of sums of mean variances, at noise of one law and of several."""
     rng, halves = rng_of(61), 0
-    for i in range(scale(80, 5_000)):
+    for i in range(scale(30, 5_000)):
         tree = random_tree(rng, max_regions=16, n_levels=int(rng.integers(2, 5)))
         truth = random_truth(rng, tree, max_size=int(rng.integers(2, 12)), name=str(i), max_count=4)
         view = View.CUMULATIVE if i % 2 else View.RANKED
@@ -63,7 +48,7 @@ def test_equals_a_twin_in_fractions(merge):
         halves += near
         for region, sizes in zip(range(tree.level(tree.n_levels - 1).start, tree.n_regions), expected, strict=True):
             assert sizes_of(found.counts[region]) == sizes
-    assert halves > 20
+    assert halves > 5
 
 
 def test_a_region_by_itself_keeps_its_precisions():
@@ -83,7 +68,7 @@ def test_a_region_by_itself_keeps_its_precisions():
 
 def test_precisions_in_floats_are_as_near_as_they_say():
     rng = rng_of(63)
-    for i in range(scale(30, 300)):
+    for i in range(scale(10, 300)):
         tree = random_tree(rng, max_regions=16, n_levels=4)
         noisy = Geometric(View.CUMULATIVE, "1/7").measure(
             random_truth(rng, tree, max_size=9, max_count=30, name=str(i)), Seeded(i)
@@ -94,15 +79,6 @@ def test_precisions_in_floats_are_as_near_as_they_say():
         for run, near in enumerate(precision.near.tolist()):
             exact = precision.exact(run)
             assert abs(Fraction(near) - exact) <= Fraction(precision.error) * exact
-
-
-def test_joined_and_taken_precisions_are_the_same_fractions():
-    third = GivenPrecisions.of([Fraction(1, 3)])
-    own = Runs.of_groups([GroupRuns(np.array([2]), np.array([5]))], [third]).precision
-    parts = [GivenPrecisions.of([Fraction(1, 3), Fraction(1, 7)]), GivenPrecisions.none(1), own]
-    joined = GivenPrecisions.joined(parts)
-    assert [joined.exact(k) for k in range(4)] == [Fraction(1, 3), Fraction(1, 7), 0, Fraction(1, 3)]
-    assert [joined.given(np.array([3, 1])).exact(k) for k in range(2)] == [Fraction(1, 3), Fraction(1, 7)]
 
 
 def twin(noisy: Measurement, merge: Merge) -> tuple[list[list[int]], int]:
@@ -140,15 +116,11 @@ def twin(noisy: Measurement, merge: Merge) -> tuple[list[list[int]], int]:
     return [[size for size, n, _ in state[leaf] for _ in range(n)] for leaf in leaves], halves
 
 
-def measured(tree: Hierarchy, view: View, sizes: list[list[int]], noise: GeometricNoise) -> Measurement:
+def measured(tree: Hierarchy, sizes: list[list[int]], noise: GeometricNoise) -> Measurement:
     """A measurement whose noise happens to be 0, of groups of these sizes; parents need not be sums."""
-    totals = np.array([len(own) for own in sizes])
-    if view is View.RANKED:
-        values: object = tuple(np.sort(np.array(own)) for own in sizes)
-    else:
-        values = np.array([np.cumsum(np.bincount(own, minlength=10)) for own in sizes])
-    levels = (noise,) * tree.n_levels
-    return measurement_of(tree, view, values, 9, levels, Totals.REGIONS, totals, False)
+    values: object = tuple(np.sort(np.array(own)) for own in sizes)
+    totals, levels = np.array([len(own) for own in sizes]), (noise,) * tree.n_levels
+    return measurement_of(tree, View.RANKED, values, 9, levels, Totals.REGIONS, totals, False)
 
 
 def sizes_of(counts: np.ndarray) -> list[int]:

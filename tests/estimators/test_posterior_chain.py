@@ -1,8 +1,8 @@
-"""Forward-backward against brute force over all non-decreasing vectors, and against plain dictionaries."""
+"""Forward-backward against brute force over all non-decreasing vectors, and against plain matrices."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
-from math import exp, lgamma
+from itertools import accumulate, combinations_with_replacement, product
+from math import exp, lgamma, log
 
 import naive
 import numpy as np
@@ -14,7 +14,7 @@ from pgsr import CountOfCounts, Hierarchy
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View, cumulative, ranked
 from pgsr.estimators import Posterior
-from pgsr.estimators.posterior.evidence import SETTLED, Evidence
+from pgsr.estimators.posterior.evidence import SETTLED, Evidence, Marginals
 from pgsr.estimators.posterior.likelihood import Likelihood
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -48,58 +48,56 @@ def chance(law: Law, noise: np.ndarray) -> float:
     return exp(-float((noise**2).sum() / (2 * law.sigma_squared)))
 
 
+def vectors(evidence: Evidence, mu: np.ndarray, shape: float = SHAPE) -> list[tuple[np.ndarray, float]]:
+    """All vectors of counts, each with its mass under the prior and the noisy values, up to one constant."""
+    found = []
+    for groups in [evidence.total] if evidence.total is not None else range(evidence.most + 1):
+        for inner in combinations_with_replacement(range(groups + 1), evidence.n_sizes - 1):
+            counts = np.diff([*inner, groups], prepend=0)
+            prior = [negative_binomial(int(x), mean, shape) for x, mean in zip(counts, mu, strict=True)]
+            found.append((counts, likelihood(evidence, counts) * float(np.prod(prior))))
+    return found
+
+
+def log_evidence(evidence: Evidence, mu: np.ndarray, shape: float = SHAPE) -> float:
+    """The logarithm of P(y, public total), up to a constant."""
+    return log(sum(mass for _, mass in vectors(evidence, mu, shape)))
+
+
+def marginals(evidence: Evidence, mu: np.ndarray, shape: float = SHAPE, width: float | None = None) -> Marginals:
+    """What is found, in windows of all states where no width is given."""
+    wide = np.full(evidence.n_sizes, evidence.most + 1.0 if width is None else width)
+    return evidence.marginals(evidence.pilot().astype(float), wide, mu, np.full(len(mu), float(shape)), 1e-9)
+
+
 def by_enumeration(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
     """P(c[s] = c | y) for every s, by adding up over all vectors of counts."""
-    n = evidence.n_sizes
-    found: list[dict[int, float]] = [{} for _ in range(n)]
-    totals = [evidence.total] if evidence.total is not None else range(evidence.most + 1)
-    for total in totals:
-        for inner in combinations_with_replacement(range(total + 1), n - 1):
-            c = np.array([*inner, total])
-            counts = np.diff(c, prepend=0)
-            mass = likelihood(evidence, counts)
-            for x, mean in zip(counts, mu, strict=True):
-                mass *= negative_binomial(int(x), mean, SHAPE)
-            for s in range(n):
-                found[s][int(c[s])] = found[s].get(int(c[s]), 0.0) + mass
+    found: list[dict[int, float]] = [{} for _ in range(evidence.n_sizes)]
+    for counts, mass in vectors(evidence, mu):
+        for of_size, c in zip(found, np.cumsum(counts).tolist(), strict=True):
+            of_size[c] = of_size.get(c, 0.0) + mass
     return found
 
 
-def by_dictionaries(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
-    """The same by forward-backward over all states 0..G without windows or cuts; cumulative counts and counts."""
-    n, most = evidence.n_sizes, evidence.most
-
-    def weight(s: int, c: int) -> float:
-        if evidence.view is View.CUMULATIVE and s < evidence.measured:
-            return chance(evidence.law, evidence.values[s : s + 1] - c)
-        return float(s < n - 1 or evidence.total is None or c == evidence.total)
-
-    def step(s: int, x: int) -> float:
-        seen = chance(evidence.law, evidence.values[s : s + 1] - x) if evidence.view is View.COUNTS else 1.0
-        return seen * negative_binomial(x, mu[s], SHAPE)
-
-    forward = [{c: weight(0, c) * step(0, c) for c in range(most + 1)}]
-    for s in range(1, n):
-        before = forward[-1]
-        forward.append(
-            {c: weight(s, c) * sum(before[c - x] * step(s, x) for x in range(c + 1)) for c in range(most + 1)}
-        )
-    if evidence.total is not None:
-        forward[-1] = {c: mass * (c == evidence.total) for c, mass in forward[-1].items()}
-    backward = dict.fromkeys(range(most + 1), 1.0)
-    found = [{}] * n
-    for s in range(n - 1, -1, -1):
-        found[s] = {c: forward[s][c] * backward[c] for c in backward}
-        after = {c: weight(s, c) * backward[c] * (s < n - 1 or forward[s][c] > 0) for c in backward}
-        backward = {c: sum(step(s, x) * after[c + x] for x in range(most - c + 1)) for c in range(most + 1)}
-    return found
+def by_matrices(evidence: Evidence, mu: np.ndarray) -> list[dict[int, float]]:
+    """The same by products of matrices over all states 0..G, without windows or cuts; cumulative counts and counts."""
+    states, steps = range(evidence.most + 1), []
+    for s, mean in enumerate(mu):
+        of_c = evidence.view is View.CUMULATIVE and s < evidence.measured
+        ends = {evidence.total} if s == len(mu) - 1 and evidence.total is not None else states
+        seen = [chance(evidence.law, evidence.values[s : s + 1] - x) for x in states] if s < evidence.measured else []
+        at = [(seen[c] if of_c else 1.0) * (c in ends) for c in states]
+        by = [negative_binomial(x, mean, SHAPE) * (1.0 if of_c or not seen else seen[x]) for x in states]
+        steps.append(np.array([[by[c - before] * at[c] if c >= before else 0.0 for c in states] for before in states]))
+    forward = [*accumulate(steps, np.matmul, initial=np.eye(len(states))[0])][1:]
+    backward = [*accumulate(steps[:0:-1], lambda after, step: step @ after, initial=np.ones(len(states)))][::-1]
+    return [dict(enumerate((f * b).tolist())) for f, b in zip(forward, backward, strict=True)]
 
 
 def assert_same_posterior(
     evidence: Evidence, mu: np.ndarray, expected: list[dict[int, float]], tolerance: float
 ) -> None:
-    wide = np.full(evidence.n_sizes, float(evidence.most + 1))
-    found = evidence.marginals(evidence.pilot().astype(float), wide, mu, np.full(len(mu), SHAPE), 1e-9)
+    found = marginals(evidence, mu)
     for s, masses in enumerate(expected):
         total = sum(masses.values())
         mean = sum(c * mass for c, mass in masses.items()) / total
@@ -124,26 +122,6 @@ def made(view: AnyView, n_sizes: int, total: int, law: Law, public: bool, rng: n
     return Evidence(view, values, measured, law, total if public else None, total if public else total + 4, n_sizes)
 
 
-def test_variances_of_counts() -> None:
-    """Var x[s] by adding up over all vectors."""
-    rng = rng_of(9)
-    for view, law in product(
-        (*View, Split(1), Split(2)), (DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(7, 2)))
-    ):
-        evidence = made(view, 4, 5, law, True, rng)
-        mu = rng.exponential(2.0, 4) + 0.05
-        sums = np.zeros((3, 4))
-        for inner in combinations_with_replacement(range(6), 3):
-            counts = np.diff([*inner, 5], prepend=0)
-            mass = likelihood(evidence, counts) * np.prod(
-                [negative_binomial(int(x), mean, SHAPE) for x, mean in zip(counts, mu, strict=True)]
-            )
-            sums += mass * np.stack([np.ones(4), counts, counts**2])
-        expected = sums[2] / sums[0] - (sums[1] / sums[0]) ** 2
-        found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, np.full(len(mu), SHAPE), 1e-9)
-        assert found.step_variance == pytest.approx(expected, abs=1e-8)
-
-
 LAWS = [
     *(DoubleGeometric(scale) for scale in (Fraction(1, 2), Fraction(3))),
     *(DiscreteGaussian(variance) for variance in (Fraction(1, 5), Fraction(2), Fraction(50))),
@@ -163,16 +141,21 @@ def test_equals_brute_force(view: AnyView, public: bool, law: Law) -> None:
         evidence = made(view, int(rng.integers(least, 5)), int(rng.integers(1, 7)), law, public, rng)
         mu = rng.exponential(2.0, evidence.n_sizes) + 0.05
         assert_same_posterior(evidence, mu, by_enumeration(evidence, mu), 1e-9)
+        counts, masses = map(np.array, zip(*vectors(evidence, mu), strict=True))
+        share = masses / masses.sum()
+        assert marginals(evidence, mu).step_variance == pytest.approx(
+            share @ counts**2 - (share @ counts) ** 2, abs=1e-8
+        )
 
 
 @pytest.mark.parametrize(("view", "public"), [case for case in CASES if case[0] in (View.COUNTS, View.CUMULATIVE)])
 @pytest.mark.parametrize("law", [DoubleGeometric(Fraction(2)), DiscreteGaussian(Fraction(9))], ids=str)
-def test_equals_plain_dictionaries(view: View, public: bool, law: Law) -> None:
+def test_equals_plain_matrices(view: View, public: bool, law: Law) -> None:
     rng = rng_of(6)
     for total in (1, 12, 30):
         evidence = made(view, 9, total, law, public, rng)
         mu = rng.exponential(3.0, evidence.n_sizes) + 0.01
-        assert_same_posterior(evidence, mu, by_dictionaries(evidence, mu), 1e-9)
+        assert_same_posterior(evidence, mu, by_matrices(evidence, mu), 1e-9)
 
 
 @pytest.mark.few(2)
@@ -182,15 +165,9 @@ def test_draws_have_the_posterior_law(view: AnyView, law: Law) -> None:
     """Frequencies of whole vectors against brute force, in a chi-square test of level 1e-6."""
     rng = rng_of(10)
     evidence = made(view, 4, 4, law, True, rng)
-    mu, shapes = rng.exponential(1.0, 4) + 0.2, np.full(4, SHAPE)
-    found = evidence.marginals(evidence.pilot().astype(float), np.full(4, 9.0), mu, shapes, 1e-9)
-    n = 200_000
-    draws = evidence.draws(found, rng.random((n, 4)))
-    masses = {}
-    for inner in combinations_with_replacement(range(5), 3):
-        counts = np.diff([*inner, 4], prepend=0)
-        prior = [negative_binomial(int(x), mean, SHAPE) for x, mean in zip(counts, mu, strict=True)]
-        masses[*inner, 4] = likelihood(evidence, counts) * float(np.prod(prior))
+    mu, n = rng.exponential(1.0, 4) + 0.2, 60_000
+    draws = evidence.draws(marginals(evidence, mu), rng.random((n, 4)))
+    masses = {tuple(np.cumsum(counts).tolist()): mass for counts, mass in vectors(evidence, mu)}
     total = sum(masses.values())
     seen, times = np.unique(draws, axis=0, return_counts=True)
     assert set(map(tuple, seen)) <= set(masses)
@@ -206,11 +183,9 @@ def test_narrow_windows_are_widened(law: Law) -> None:
     rng = rng_of(7)
     evidence = made(View.CUMULATIVE, 12, 400, law, True, rng)
     mu = np.full(12, 400 / 12)
-    wide = evidence.marginals(evidence.pilot().astype(float), np.full(12, 401.0), mu, np.full(len(mu), SHAPE), 1e-9)
-    narrow = evidence.marginals(
-        np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0), mu, np.full(len(mu), SHAPE), 1e-9
-    )
-    assert np.abs(wide.mean - narrow.mean).max() < 1e-5
+    begun = np.clip(evidence.pilot() + 30.0, 0, 400), np.full(12, 2.0)
+    narrow = evidence.marginals(*begun, mu, np.full(12, SHAPE), 1e-9)
+    assert np.abs(marginals(evidence, mu).mean - narrow.mean).max() < 1e-5
 
 
 LAW = DoubleGeometric(Fraction(2))
@@ -258,40 +233,6 @@ def test_the_powers_of_gaussian_noise() -> None:
         for i, j in product((0, 1, n // 2, n - 1), (0, 1, len(found.coarse) // 2, len(found.coarse) - 1)):
             assert found.coarse[j] * found.fine[i] == pytest.approx(exp(-exponent * (i + j * n)), rel=1e-9, abs=1e-305)
         assert found.coarse[-1] * found.fine[-1] < 1e-290
-
-
-def test_what_ranks_weigh_beyond_a_threshold() -> None:
-    """The same identity for what groups have beyond a threshold, of the largest ranks alone."""
-    rng = rng_of(11)
-    for _ in range(200):
-        top, n = int(rng.integers(1, 8)), int(rng.integers(1, 9))
-        threshold, ranks = int(rng.integers(0, top)), int(rng.integers(1, n + 1))
-        sizes = np.sort(rng.integers(0, top + 1, n))
-        beyond = np.maximum(sizes - threshold, 0)[n - ranks :]
-        noisy = rng.integers(-3, top + 4, ranks)
-        c = np.searchsorted(sizes, np.arange(top), side="right") - (n - ranks)
-        c = np.maximum(c, 0)
-        wrong = sum(
-            int((noisy[: c[s]] > s - threshold).sum() + (noisy[c[s] :] <= s - threshold).sum())
-            for s in range(threshold, top)
-        )
-        outside = np.abs(noisy - np.clip(noisy, 0, top - threshold)).sum()
-        assert np.abs(noisy - beyond).sum() == wrong + outside
-
-
-@pytest.mark.parametrize("law", [DoubleGeometric(Fraction(3)), DiscreteGaussian(Fraction(7))], ids=str)
-def test_both_ends_of_the_threshold_are_the_plain_views(law: Law) -> None:
-    """The posterior of a split at 0 is that of ranked sizes, that of a split at K of cumulative counts, bit by bit."""
-    rng = rng_of(12)
-    for view, split in ((View.RANKED, Split(0)), (View.CUMULATIVE, Split(7))):
-        plain = made(view, 8, 25, law, True, rng)
-        values = plain.values[: plain.measured]
-        other = Evidence(split, values, len(values), law, plain.total, plain.most, 8)
-        mu, shapes = rng.exponential(3.0, 8) + 0.05, np.full(8, SHAPE)
-        assert np.array_equal(other.pilot(), plain.pilot())
-        about = plain.pilot().astype(float), np.full(8, 9.0), mu, shapes, 1e-9
-        for name, value in vars(plain.marginals(*about)).items():
-            assert np.array_equal(value, getattr(other.marginals(*about), name))
 
 
 def test_the_evidence_of_rows_is_counted_from_states_nearby() -> None:

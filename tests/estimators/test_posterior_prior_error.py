@@ -1,13 +1,10 @@
 """Errors of posterior means that come from their prior: their law, their way to the means, and what they repair."""
 
-from itertools import pairwise
-
 import naive
 import numpy as np
 import pytest
 from instances import rng_of
-from scipy.stats import nbinom
-from test_posterior_learned import EQUAL, _derivatives, _maps, _penalties, _somewhere, _starts
+from test_posterior_learned import EQUAL, _dense, _maps, _somewhere, _starts
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.estimators import Posterior
@@ -27,17 +24,8 @@ from pgsr.privacy.budget import recommended_split
 def test_errors_of_the_prior_have_the_inverse_information_as_covariance() -> None:
     """Of F and all deviations at once, against one dense system by numpy; every independent value is tried alone."""
     model, point, scales, seen = _somewhere(View.CUMULATIVE, EQUAL)
-    starts, into, values = _starts(point), _maps(model, point), model.beginnings(point)
-    size, n = starts[-1], len(point.shape)
-    whole = _penalties(model, scales) + np.diag(np.repeat([1e-6, 1e-4], [n, size - n]))
-    for start, stop in pairwise(starts):
-        whole[start:stop, start:stop] += 1 / (stop - start)
-    for region in model.evidence:
-        found, knots = model.marginals(region, point, values, seen, 1e-9), model.knots
-        weight = found.shape / (found.shape + found.prior_mean)
-        louis = _derivatives(found, weight, naive.hat_functions(knots.at, len(knots.left)))[1]
-        whole += into[region].T @ louis @ into[region]
-    covariance, units = np.linalg.inv(whole), np.eye(size)
+    into, size, n = _maps(model, point), _starts(point)[-1], len(point.shape)
+    covariance, units = np.linalg.inv(_dense(model, point, scales, seen, 0.0)), np.eye(size)
     own, start = [np.zeros((*point.deviations[0].shape, size))], n
     for table in point.deviations[1:]:
         own.append(units[start : start + table.size].reshape(*table.shape, size).copy())
@@ -63,17 +51,6 @@ def test_errors_of_means_are_those_of_matrices() -> None:
         counts = naive.covariances_of_counts(found.variance, found.step_variance)
         expected = np.cumsum(counts, axis=0) @ (weight[:, None] * eta)
         assert out == pytest.approx(expected, abs=1e-8 * np.abs(expected).max())
-
-
-def test_means_change_with_the_prior_as_brute_force_says() -> None:
-    """d E x[s] = a[t] eta[t] Cov(x[s], x[t]), by differences of sums over all counts."""
-    noisy, mu, shape = np.array([1, 4, 12]), np.array([0.7, 4.0, 6.0]), 5.0
-    covariance = _posterior_of_three(noisy, mu, shape)[1]
-    a = shape / (shape + mu)
-    for t in range(3):
-        step = np.exp(1e-4 * (np.arange(3) == t))
-        up, down = _posterior_of_three(noisy, mu * step, shape)[0], _posterior_of_three(noisy, mu / step, shape)[0]
-        assert (up - down) / 2e-4 == pytest.approx(a[t] * covariance[:, t], rel=1e-4)
 
 
 @pytest.mark.slow
@@ -115,17 +92,6 @@ def test_two_passes_carry_what_the_propagation_of_all_regions_carries(monkeypatc
     assert errors[View.CUMULATIVE].max() > 1e-3
 
 
-def _posterior_of_three(noisy: np.ndarray, mu: np.ndarray, shape: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of three counts, by sums over all of them up to 40."""
-    x = np.stack(np.meshgrid(*[np.arange(40)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    weight = np.exp(-np.abs(np.cumsum(x, axis=1) - noisy).sum(axis=1) / 3.0)
-    for s in range(3):
-        weight = weight * nbinom.pmf(x[:, s], shape, shape / (shape + mu[s]))
-    share = weight / weight.sum()
-    mean = share @ x
-    return mean, (x - mean).T @ ((x - mean) * share[:, None])
-
-
 def _households(sizes: int = 12) -> CountOfCounts:
     """Make 51 states in 9 divisions, of 300 to 9,000 households of 1, 2, ... members, none of them empty."""
     rng = rng_of(8)
@@ -159,18 +125,6 @@ def test_every_size_of_every_level_is_held(epsilon: str, split: str) -> None:
         here = held[tree.level(level)] / releases
         assert here.mean() >= 0.87, (level, here.mean(axis=0))
         assert here[:, 0].mean() >= 0.87, (level, "size 0")
-
-
-def test_a_prior_that_is_known_adds_nothing() -> None:
-    """Where every leaf has thousands of groups of a size, the prior's error is far below that of the noise."""
-    tree = Hierarchy.from_paths([("r", str(i)) for i in range(30)])
-    truth = CountOfCounts(tree, tree.sum_up(np.full((30, 4), 5_000)))
-    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("known"))
-    found, propagation = Posterior().marginals(noisy), Propagation.of(noisy)
-    errors = prior_error(learn(noisy, NO_LIMIT), found, propagation)
-    for view, alone in (View.COUNTS, found.step_variance), (View.CUMULATIVE, found.variance):
-        own = propagation.variances(alone)
-        assert (errors[view][:, :-1] < 0.05 * own[:, :-1]).all()
 
 
 def _reach_of(noisy: Measurement, view: View) -> Reach:

@@ -5,10 +5,8 @@ import pytest
 from instances import rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, View
-from pgsr.algorithms import TreeProjection
 from pgsr.data import Split
 from pgsr.data.views import AnyView
-from pgsr.errors import ArgumentError, NoEstimateError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior.learned import learn
 from pgsr.estimators.posterior.prior_error import prior_error
@@ -18,7 +16,6 @@ from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.precisions import precision_weights
-from pgsr.problems.problem import Problem
 
 
 def tree_of(rng: np.random.Generator) -> Hierarchy:
@@ -134,26 +131,6 @@ def test_public_facts_have_no_interval() -> None:
     assert frame["statistic"].iloc[1] == "cumulative:1"
     assert found.plot(("r", "a1")).axes[0].collections, "a band"
     assert "90 %" in found._repr_html_()
-
-
-def test_methods_that_do_not_know_say_so() -> None:
-    truth = smooth(5)
-    noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded("none"))
-    with pytest.raises(NoEstimateError, match="does not know how far it may be off"):
-        TreeProjection().solve(Problem.m_h(noisy)).intervals()
-    ranked = Geometric(View.RANKED, 1).measure(truth, Seeded("none"))
-    with pytest.raises(NoEstimateError, match="on noisy cumulative counts or noisy counts"):
-        Posterior().apply(ranked).intervals()
-    of_counts = Posterior().apply(noisy)
-    assert of_counts.intervals().statistic == "count"
-    with pytest.raises(NoEstimateError, match="none of sums of many of them"):
-        of_counts.intervals(0.9, View.CUMULATIVE)
-    result = Posterior().apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("none")))
-    for level in (0, 1, 1.5, "90"):
-        with pytest.raises(ArgumentError, match="level"):
-            result.intervals(level)
-    with pytest.raises(ArgumentError, match="RANKED"):
-        result.intervals(0.9, View.RANKED)
 
 
 def test_weights_of_unmeasured_regions_are_zero() -> None:

@@ -9,9 +9,9 @@ from instances import random_tree, rng_of, scale
 from model_problems import noisy_steps, random_problem, states_problem
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
-from pgsr.algorithms import RegionTotalsProjection, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scipy
+from pgsr.models import CpSat, Cvxpy, MathOpt, Scipy
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.noise import Geometric, Totals
@@ -19,35 +19,15 @@ from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 
 
-def test_flow_around_a_continuous_optimum_equals_flow_from_scratch():
-    """Every region's total public, larger than the agreement matrix has it; node potentials prove each answer."""
-    for max_size in scale([12], [12, 40, 100]):
-        truth = census_like(regions="divisions", max_size=max_size, groups=300_000)
-        problem = Problem.m_h(Geometric(View.COUNTS, "1/2").measure(truth, Seeded("flow")), totals="regions")
-        scratch, around = Flow().solve(problem), Flow(around=RegionTotalsProjection()).solve(problem)
-        assert scratch.status is around.status is Status.OPTIMAL, (scratch, around)
-        assert scratch.certificate.objective == around.certificate.objective == around.certificate.bound
-        assert around.certificate.bound_by == "node potentials"
-
-
-def test_a_relaxed_answer_is_rounded_and_bounded():
-    problem = states_problem()
-    result = Cvxpy("CLARABEL").solve(problem)
-    best = TreeProjection().solve(problem).certificate.objective
-    assert result.status is Status.RELAXED
-    assert result.certificate.bound <= best
-    assert result.certificate.bound >= 0.99 * best
-    assert result.certificate.violations["integrality"] == 0
-    assert result.certificate.violations["consistency"] > 0, "rounding every cell alone cannot stay consistent here"
-
-
 def test_a_rounded_answer_is_optimal_where_a_certificate_proves_it_and_nowhere_else():
     rng, statuses = rng_of(35), []
-    for _ in range(scale(40, 400)):
+    for _ in range(scale(20, 400)):
         problem = random_problem(rng, max_regions=4, n_sizes=3)
         result = Cvxpy("CLARABEL").solve(problem)
         known = result.certificate
         best = TreeProjection().solve(problem).certificate.objective
+        assert 0.5 * best - 9 <= known.bound <= best
+        assert known.violations["integrality"] == 0
         proved = not any(known.violations.values()) and known.objective == best
         assert result.status is (Status.OPTIMAL if proved else Status.RELAXED)
         assert known.gap == (0 if proved else None)
@@ -60,19 +40,19 @@ def test_a_false_solved_is_a_failed_row():
     result = Cvxpy("OSQP", options={"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(states_problem("0.1"))
     assert result.status is Status.FAILED
     assert "OSQP says it solved" in result.reason
+    assert result.refused.values.shape == states_problem().target.shape
     with pytest.raises(PgsrError, match="no estimate"):
         _ = result.estimate
 
 
 def test_osqp_passes_our_checks_unless_it_has_the_tolerances_of_cvxpy():
     steps = noisy_steps(census_like("divisions", 10, 1_000_000))
-    problems = [states_problem("0.1"), states_problem(), states_problem(max_size=30), Problem.m_c(steps)]
-    for problem in [*problems, Problem.m_c(steps, norm=1), replace(problems[1], totals=Totals.REGIONS)]:
-        assert Cvxpy("OSQP").solve(problem.relaxed()).status is Status.OPTIMAL
-        loose = Cvxpy("OSQP", options={"eps_abs": 1e-5, "eps_rel": 1e-5}).solve(problem.relaxed())
-        assert loose.status is Status.FAILED
-        assert "tighten its tolerances" in loose.reason
-        assert loose.refused.values.shape == problem.target.shape
+    problems = states_problem("0.1"), Problem.m_c(steps), Problem.m_c(steps, norm=1)
+    for stated in problems:
+        assert Cvxpy("OSQP").solve(stated.relaxed()).status is Status.OPTIMAL
+    loose = Cvxpy("OSQP", options={"eps_abs": 1e-5, "eps_rel": 1e-5}).solve(problems[-1].relaxed())
+    assert loose.status is Status.FAILED
+    assert "tighten its tolerances" in loose.reason
 
 
 def test_answers_that_are_wrong_are_refused():
@@ -149,39 +129,27 @@ def test_ranked_sizes_out_of_bounds_or_order_are_violations(claim):
 
 
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("HIGHS"), MathOpt("PDLP")], ids=repr)
-@pytest.mark.parametrize("kind", ["M_H", "M_H, regions", "M_c", "M_c L1"])
-def test_counts_of_1e8_are_no_harder(method, kind):
+def test_counts_of_1e8_are_no_harder(method):
     """Programs are centred on the noisy values, so tolerances are relative to the noise, not to the counts."""
     rng = rng_of(5)
     tree = random_tree(rng, max_regions=9, n_levels=3)
-    leaves = rng.integers(10**7, 10**8, (tree.n_regions - tree.n_inner, 6))
-    from pgsr import CountOfCounts
-
-    view = View.CUMULATIVE if "M_c" in kind else View.COUNTS
-    noisy = Geometric(view, "1/2").measure(CountOfCounts(tree, leaves), Seeded(kind))
-    problem = {
-        "M_H": lambda: Problem.m_h(noisy),
-        "M_H, regions": lambda: Problem.m_h(noisy, totals="regions"),
-        "M_c": lambda: Problem.m_c(noisy),
-        "M_c L1": lambda: Problem.m_c(noisy, norm=1),
-    }[kind]().relaxed()
-    if method.supports(problem) is not None:
-        pytest.skip(method.supports(problem))
-    result = method.solve(problem, time_limit=60)
-    assert result.status is Status.OPTIMAL, result
-    assert result.residuals.primal <= 1e-6
-    assert abs(result.residuals.gap) <= 1e-6
+    truth = CountOfCounts(tree, rng.integers(10**7, 10**8, (tree.n_regions - tree.n_inner, 6)))
+    counts, steps = (Geometric(view, "1/2").measure(truth, Seeded("M_c L1")) for view in (View.COUNTS, View.CUMULATIVE))
+    for problem in (Problem.m_h(counts, totals="regions"), Problem.m_c(steps), Problem.m_c(steps, norm=1)):
+        if method.supports(problem.relaxed()) is None:
+            result = method.solve(problem.relaxed(), time_limit=60)
+            assert result.status is Status.OPTIMAL, result
+            assert result.residuals.primal <= 1e-6
+            assert abs(result.residuals.gap) <= 1e-6
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("epsilon", ["1/1000", "1/10000"])
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), MathOpt("PDLP")], ids=repr)
-def test_noise_of_any_size_is_no_harder(method, epsilon):
+def test_noise_of_any_size_is_no_harder(method):
     """Programs are divided by the size of the noise; without it CLARABEL calls these infeasible.
 
     (HiGHS' quadratic solver ends here with an error of its own, which is a FAILED row.)
     """
-    problem = states_problem(epsilon, max_size=30).relaxed()
+    problem = states_problem("1/10000").relaxed()
     result, best = method.solve(problem, time_limit=60), TreeProjection().solve(problem).certificate.objective
     assert result.status is Status.OPTIMAL, result
     assert result.certificate.feasible
@@ -206,21 +174,10 @@ def test_cp_sat_searches_on_one_thread_unless_told(monkeypatch):
         assert set(used) == {threads}  # squares are refined, so there are several searches
 
 
-def test_counts_beyond_exact_arithmetic_are_too_large():
-    tree = Hierarchy.from_parents(["a", "b", "c"], [-1, 0, 0])
-    problem = naive.problem_of(tree, np.full((3, 2), 10**7), 10, np.full(3, 2**40))
-    for method in (Scipy(), Gurobi(), Flow(), Cvxpy(), MathOpt()):
-        assert method.solve(problem).status is Status.TOO_LARGE, method
-
-
 def test_cpsat_reaches_every_optimum():
     """Its finite bounds must hold an optimum whatever is stated: signs free, weights 0, totals of some regions only."""
-    from dataclasses import replace
-
-    from pgsr.noise import Totals
-
     rng = rng_of(6)
-    for _ in range(scale(60, 600)):
+    for _ in range(scale(25, 600)):
         tree = random_tree(rng, max_regions=5)
         y = rng.integers(-5, 6, (tree.n_regions, int(rng.integers(1, 4))))
         weights = rng.integers(0, 4, tree.n_regions)
@@ -297,16 +254,3 @@ def test_options_of_scip_leave_the_time_limit_in_place():
     assert stated.solver_options(7, True) == {
         "scip_params": {"limits/time": 7, "limits/gap": 0.0, "presolving/maxrounds": 0}
     }
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("solver", ["GUROBI", "SCIP", "HIGHS", "SCIPY"])
-def test_cvxpy_solves_integers_where_its_solver_does(solver):
-    rng = rng_of(41)
-    for _ in range(scale(4, 40)):
-        problem = random_problem(rng)
-        result = Cvxpy(solver).solve(problem, 60)
-        if result.status is Status.TOO_LARGE:
-            continue
-        assert result.status is Status.OPTIMAL, result.reason
-        assert result.certificate.objective == TreeProjection().solve(problem).certificate.objective

@@ -1,21 +1,20 @@
 """The part that all solver models share: a new solver is one subclass, and whatever it does is a status."""
 
+import re
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass, replace
 
-import naive
 import numpy as np
 import pytest
 from instances import rng_of
-from model_problems import noisy_steps, random_problem, states_problem
+from model_problems import noisy_steps, states_problem
 from waiting import MINUTES
 
-from pgsr import Hierarchy, PgsrError, Problem, Status, View
-from pgsr.algorithms import TreeProjection
-from pgsr.comparison import compare
+from pgsr import PgsrError, Problem, Status, View
+from pgsr.algorithms import MeanConsistency, TreeProjection
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks.agreement import random_problem as of_agreement
 from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy, Squares
@@ -51,15 +50,6 @@ def test_time_limits_end_in_an_honest_status():
         result = method.solve(problem, time_limit=1)
         assert result.status in (Status.TIMED_OUT, Status.FEASIBLE, Status.OPTIMAL), method
         assert time.perf_counter() - start < MINUTES / 5, method
-
-
-def test_an_infeasible_problem_is_infeasible():
-    """No non-negative counts add up to a negative total."""
-    problem = naive.problem_of(Hierarchy.from_parents(["a", "b", "c"], [-1, 0, 0]), np.ones((3, 2), int), -1)
-    for method in (Cvxpy("CLARABEL"), MathOpt(), Gurobi()):
-        assert method.solve(problem).status is Status.INFEASIBLE, method
-    assert Flow().solve(problem).status is Status.INFEASIBLE
-    assert TreeProjection().solve(problem).status is Status.INFEASIBLE
 
 
 @dataclass(frozen=True)
@@ -116,26 +106,17 @@ class DenseLeastSquares(SolverModel):
         return Run(SolverAnswer(SolverClaim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
 
 
-@pytest.mark.slow
 def test_a_new_solver_is_one_subclass():
     """Nothing is registered; statuses, limits, rounding and honesty come with the base class."""
     truth = census_like(regions="divisions", max_size=4, groups=1_000)
     noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
     problem = Problem.mean_consistency(noisy)
-    table = compare(problem, [DenseLeastSquares(), Cvxpy(), DenseLeastSquares(off_by=0.1)], progress=False)
-    statuses = [row.status for row in table.rows]
-    assert statuses == [Status.OPTIMAL, Status.OPTIMAL, Status.FAILED], table
-    objectives = [row.result.certificate.objective for row in table.rows[:2]]
-    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)
+    found, other = DenseLeastSquares().solve(problem), MeanConsistency().solve(problem)
+    assert found.status is Status.OPTIMAL
+    assert found.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6)
+    assert DenseLeastSquares(off_by=0.1).solve(problem).status is Status.FAILED
     assert DenseLeastSquares().solve(Problem.m_h(noisy)).status is Status.TOO_LARGE
     assert DenseLeastSquares().solve(Problem.m_c(noisy_steps(truth), norm=1)).status is Status.UNSUPPORTED
-
-
-@pytest.mark.parametrize("method", [Cvxpy(), Gurobi(), MathOpt(), Flow(), Scipy(), CpSat(), Scip()], ids=repr)
-@pytest.mark.parametrize("limit", [-1, 0, float("nan"), float("inf"), "x", True])
-def test_malformed_time_limits_are_sentences(method, limit):
-    with pytest.raises(PgsrError, match="seconds above 0"):
-        method.solve(random_problem(rng_of(2)), limit)
 
 
 @dataclass(frozen=True)
@@ -164,7 +145,6 @@ class Broken(SolverModel):
         return Run(SolverAnswer(SolverClaim.INFEASIBLE), 0.0, 0.0)
 
 
-@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("how", "reason"),
     [("raises", "KeyError"), ("short", "instead of"), ("infeasible", "not so"), ("silent", "duals|residual|violates")],
@@ -175,8 +155,7 @@ def test_whatever_a_solver_does_is_a_status(how, reason):
         result = Broken(how).solve(stated)
         assert result.status is Status.FAILED, result
         assert how == "silent" or len(result.reason) > 20
-    assert __import__("re").search(reason, result.reason)
-    assert compare(problem, [Broken(how)], progress=False).rows[0].status is Status.FAILED
+    assert re.search(reason, result.reason)
 
 
 @pytest.mark.slow
@@ -190,22 +169,7 @@ def test_a_time_limit_below_any_solver_is_a_status():
         assert MathOpt(name).solve(steps, 0.02).status in (Status.TIMED_OUT, Status.FAILED)
 
 
-def test_wrong_options_are_a_status_or_a_sentence():
-    problem = states_problem().relaxed()
-    for solver in ("CLARABEL", "PIQP", "SCS", "OSQP"):
-        assert Cvxpy(solver, options={"no_such_option": 1}).solve(problem).status is Status.FAILED
-    wrongs = [lambda: Cvxpy("CLARABEL", options=None), lambda: Gurobi(threads=-5), lambda: Gurobi(threads="a")]
-    wrongs += [lambda: CpSat(threads=0), lambda: CpSat(threads=True), lambda: CpSat(threads="a")]
-    for wrong in wrongs:
-        with pytest.raises(PgsrError):
-            wrong()
-    assert len({hash(Cvxpy()), hash(Cvxpy("OSQP", options=TIGHT))}) == 2
-
-
-TIGHT = {"eps_abs": 1e-9}
-
-
-EVERY = [Cvxpy(name) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP", "SCS", "GUROBI", "SCIP", "SCIPY", "GLOP")]
+EVERY = [Cvxpy(name) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP", "SCS", "GUROBI", "SCIP", "SCIPY")]
 EVERY += [MathOpt(name) for name in ("GSCIP", "PDLP", "GLOP", "HIGHS")]
 EVERY += [Gurobi(), CpSat(), Scip(), Scipy()]
 
@@ -223,18 +187,15 @@ ONE_OPTION = {
 """Options by which a solver gives up, so that one that were not passed on would show."""
 
 
-@pytest.mark.few(6)
 @pytest.mark.parametrize("method", EVERY, ids=repr)
 def test_every_adapter_has_the_same_options_and_tolerance(method):
-    if repr(method) != "Cvxpy('GLOP')":
-        again = replace(method, options={"a": 1}, tolerance=1e-6)
-        assert (
-            repr(again)
-            == repr(method)[:-1] + (", " if "'" in repr(method) else "") + "options={'a': 1}, tolerance=1e-06)"
-        )
-        assert eval(repr(again)) == again != method
-        chosen = replace(method, squares=Squares.WINDOW)
-        assert eval(repr(chosen)) == chosen != method
+    again = replace(method, options={"a": 1}, tolerance=1e-6)
+    between = ", " if "'" in repr(method) else ""
+    assert repr(again) == repr(method)[:-1] + f"{between}options={{'a': 1}}, tolerance=1e-06)"
+    assert eval(repr(again)) == again != method
+    assert hash(again) != hash(method)
+    chosen = replace(method, squares=Squares.WINDOW)
+    assert eval(repr(chosen)) == chosen != method
     for wrong in ({"options": None}, {"options": {1: 2}}, {"tolerance": 0}, {"tolerance": True}, {"tolerance": "x"}):
         with pytest.raises(PgsrError, match="give"):
             replace(method, **wrong)
@@ -242,8 +203,7 @@ def test_every_adapter_has_the_same_options_and_tolerance(method):
     problem = next(
         p for p in (steps.relaxed(), steps) if method.supports(p) is None and method.route(p).name == "DIRECT"
     )
-    if repr(method) != "Cvxpy('GLOP')":
-        assert replace(method, options={"no such option": 1}).solve(problem, 20).status is Status.FAILED
+    assert replace(method, options={"no such option": 1}).solve(problem, 20).status is Status.FAILED
     if repr(method) in ONE_OPTION:
         gave_up = replace(method, options=ONE_OPTION[repr(method)]).solve(problem, 20)
         assert gave_up.status is not Status.OPTIMAL, gave_up
@@ -267,28 +227,14 @@ def test_an_optimum_near_zero_is_reached(method):
         assert result.certificate.objective < 1e-9
 
 
-def test_a_tolerance_is_the_gap_of_integer_programs():
-    problem = states_problem("0.1", max_size=3)
-    for method in (MathOpt("GSCIP", tolerance=0.5), Scip(tolerance=0.5)):
-        result = method.solve(problem, 30)
-        assert result.certificate.feasible
-        assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
-
-
-def test_a_gap_among_the_options_is_named_and_no_time_limit():
-    noisy = of_agreement("M_H, entities", rng_of(0, 5, *b"M_H, entities"))
-    result = Scip(options={"limits/gap": 0.9}).solve(noisy, 30)
+@pytest.mark.parametrize("method", [Scip(options={"limits/gap": 0.9}), Scip(tolerance=0.9)], ids=repr)
+def test_a_gap_that_was_given_is_named_and_no_time_limit(method):
+    result = method.solve(of_agreement("M_H, entities", rng_of(0, 5, *b"M_H, entities")), 30)
     assert result.status is Status.FEASIBLE
     assert result.reason.endswith("stopped at the gap that it was given")
 
 
-def test_solvers_without_a_tolerance_say_so():
-    with pytest.raises(PgsrError, match="use MathOpt"):
-        Cvxpy("GLOP", tolerance=1e-6)
-    with pytest.raises(PgsrError, match="give other options to MathOpt"):
-        Cvxpy("GLOP", options={"use_preprocessing": False})
-
-
+@pytest.mark.slow
 def test_solvers_behind_cvxpy_print_nothing():
     """HiGHS has a banner and Gurobi its licence, which options of CVXPY do not silence; once per process."""
     code = (

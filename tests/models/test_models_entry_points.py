@@ -1,15 +1,13 @@
 """Solvers are found through entry points, so that other packages add some."""
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from pgsr.models import availability
+from pgsr.models.__main__ import main
 from pgsr.models.availability import GROUP, solvers
 from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
 
@@ -55,16 +53,14 @@ def test_the_package_of_every_solver_of_cvxpy_is_the_one_that_its_refusal_names(
         assert re.split("[<>!]", told.strip("'"))[0] == info.package, info.method
 
 
-def test_another_package_adds_a_solver(tmp_path, monkeypatch):
+def test_another_package_adds_a_solver(tmp_path, monkeypatch, capsys):
     before = solvers()
     install(tmp_path, "another", "another_solver", {"own": "own"})
     monkeypatch.syspath_prepend(str(tmp_path))
     assert [repr(info.method) for info in solvers()] == [*(repr(info.method) for info in before), "TreeProjection()"]
     assert solvers()[-1].remedy == "pip install not-on-this-machine"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])}
-    command = [sys.executable, "-m", "pgsr.models"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert "not-on-this-machine" in done.stdout, done.stderr
+    main()
+    assert "not-on-this-machine" in capsys.readouterr().out
 
 
 def test_a_package_that_cannot_be_read_is_named_and_hides_no_other(tmp_path, monkeypatch):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Status, View
+from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.groups import GroupRuns
-from pgsr.comparison import compare
-from pgsr.errors import ArgumentError, MethodError, ProblemError
+from pgsr.errors import MethodError, ProblemError
 from pgsr.estimators import Matching, Merge, match_groups
 from pgsr.estimators.matching.sorted_matching import Matcher, NoMatchError, SortedMatching
-from pgsr.methods import Mechanism, metrics
+from pgsr.methods import Mechanism
 from pgsr.models import Assignment, TransportFlow, TransportLp
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -67,21 +67,15 @@ def assert_perfect(match, parent, children):
     assert (table * np.abs(parent.size[:, None] - size[None, :])).sum() == match.cost
 
 
+@pytest.mark.parametrize("most", [4, 100_000_000])
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_costs_are_equal_and_the_earth_movers_distance(model):
+def test_costs_are_equal_and_the_earth_movers_distance(model, most):
+    """Hundreds of millions of groups are matched in exact integers, too, where groups are not taken one by one."""
+    if most > 4 and isinstance(model, Assignment):
+        pytest.skip("one by one")
     rng = rng_of(61)
-    for _ in range(scale(150, 2_000)):
-        parent, children = random_instance(rng, max_count=int(rng.choice([1, 4])))
-        match = model.match(parent, children)
-        assert_perfect(match, parent, children)
-        assert match.cost == match_groups(parent, children).cost == emd(parent, children)
-
-
-@pytest.mark.parametrize("model", [TransportFlow(), TransportLp()], ids=repr)
-def test_hundreds_of_millions_of_groups_are_matched_in_exact_integers(model):
-    rng = rng_of(62)
-    for _ in range(scale(40, 500)):
-        parent, children = random_instance(rng, max_count=100_000_000)
+    for i in range(scale(30, 1_000)):
+        parent, children = random_instance(rng, max_count=most if i % 2 else max(1, most // 10**8))
         match = model.match(parent, children)
         assert_perfect(match, parent, children)
         assert match.cost == match_groups(parent, children).cost == emd(parent, children)
@@ -111,59 +105,29 @@ class Witness:
         return match
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_the_whole_mechanism_with_a_solver_inside(model):
+def test_the_whole_mechanism_with_a_solver_inside():
     """Valid releases; at every region the least cost, and at the root, where inputs are the same, the default's."""
     rng = rng_of(63)
-    for i in range(scale(25, 500)):
+    for i in range(scale(12, 500)):
         tree = random_tree(rng, max_regions=12, n_levels=int(rng.integers(2, 5)))
         truth = random_truth(rng, tree, max_size=int(rng.integers(1, 9)), name=str(i))
         noise = Geometric(View.CUMULATIVE if i % 2 else View.RANKED, str(rng.choice(["0.05", "0.5", "3"])))
         merge = Merge.WEIGHTED if i % 3 else Merge.AVERAGE
-        ours, theirs = Witness(SortedMatching(), []), Witness(model, [])
+        ours, theirs = Witness(SortedMatching(), []), Witness(MODELS[i % len(MODELS)], [])
         default = Mechanism(noise, Matching(merge=merge, matcher=ours)).release(truth, Seeded(2))
         result = Mechanism(noise, Matching(merge=merge, matcher=theirs)).release(truth, Seeded(2), time_limit=60)
-        for answer in (default, result):
-            assert answer.status is Status.FEASIBLE
-            assert not any(answer.certificate.violations.values())
-            assert (answer.estimate.counts().totals == truth.totals).all()
+        assert default.certificate.feasible
+        assert result.certificate.feasible
         assert len(theirs.costs) == tree.n_inner
         assert all(cost == least for cost, least in theirs.costs)
         assert theirs.costs[0] == ours.costs[0]
-        assert (metrics.emd(truth, result.estimate) >= 0).all()
-
-
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_without_ties_and_noise_the_leaves_come_back(model):
-    tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
-    truth = CountOfCounts(tree, [[0, 3, 0, 1, 0], [0, 0, 2, 0, 5]])
-    result = Mechanism(Geometric(View.CUMULATIVE, 10**9), Matching(matcher=model)).release(truth, Seeded(0))
-    assert (result.estimate.counts().counts == truth.counts).all()
-
-
-def test_ties_change_pairs_but_not_the_cost():
-    """Any of four equal groups may get the parent's size 2: whichever child a model picks, the cost is 1."""
-    parent, children = groups([1, 1, 1, 2]), [groups([1, 1]), groups([1, 1])]
-    assert {model.match(parent, children).cost for model in [SortedMatching(), *MODELS]} == {1}
-
-
-@pytest.mark.slow
-def test_one_row_per_matcher_in_a_comparison():
-    tree = Hierarchy.from_parents(["root", "a", "b"], [-1, 0, 0])
-    truth = CountOfCounts(tree, [[0, 3, 4, 1, 0], [0, 6, 2, 0, 5]])
-    noisy = Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("rows"))
-    problem = Problem.m_h(Geometric(View.COUNTS, 1).measure(truth, Seeded("rows")))
-    posts = [Matching(), Matching(matcher=TransportFlow())]
-    table = compare(problem, [(repr(post), noisy, post) for post in posts], truth=truth, progress=False)
-    assert [row.method for row in table.rows] == ["Matching()", "Matching(matcher=TransportFlow())"]
-    assert [row.status for row in table.rows] == [Status.FEASIBLE] * 2
 
 
 def test_names_are_short():
     assert repr(Matching()) == "Matching()"
     assert repr(Matching(matcher=SortedMatching())) == "Matching()"
     assert repr(Matching(merge="average", matcher=Assignment())) == "Matching(merge='average', matcher=Assignment())"
+    assert repr(Matching(IsotonicFit(optimum="midpoint"))) == "Matching(IsotonicFit(optimum='midpoint'))"
     assert [repr(model) for model in MODELS] == [
         "Assignment()", "Assignment(solver='ortools')", "TransportFlow()", "TransportLp()"
     ]  # fmt: skip
@@ -266,12 +230,3 @@ def test_the_time_left_reaches_the_matcher():
     assert told.seconds[0] is None
     assert 0 < told.seconds[1] < 60
     assert Matching(matcher=told).apply(noisy, 1e-9).status is Status.TIMED_OUT
-
-
-def test_malformed_choices_are_sentences():
-    with pytest.raises(MethodError, match="use 'scipy' or 'ortools'"):
-        Assignment(solver="highs")
-    with pytest.raises(ArgumentError, match=r"write TransportFlow\(\.\.\.\)"):
-        Matching(matcher=TransportFlow)
-    with pytest.raises(ArgumentError, match=r"give SortedMatching\(\)"):
-        Matching(matcher="flow")

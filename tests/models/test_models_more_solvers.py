@@ -8,19 +8,14 @@ import pytest
 from instances import rng_of
 from model_problems import noisy_steps, random_problem, states_problem
 
-from pgsr import PgsrError, Problem, Status
-from pgsr.algorithms import CumulativeProjection, TreeProjection
+from pgsr import Problem, Status
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks import agreement
 from pgsr.models import Copt, Cvxpy, QpSolvers, Xpress
 from pgsr.models.availability import solvers
 from pgsr.models.qpsolvers_ import LARGEST_DENSE, PACKAGES, SOLVERS
 
-RELAXING = [QpSolvers(name) for name in SOLVERS]
 COMMERCIAL = [Copt(), Xpress()]
-PACKAGE_OF = {"Copt()": "coptpy", "Xpress()": "xpress", "Cvxpy('QOCO')": "qoco", "Cvxpy('MOSEK')": "mosek"} | {
-    repr(QpSolvers(name)): "qpsolvers" for name in SOLVERS
-}
 
 
 @pytest.fixture(autouse=True)
@@ -37,25 +32,9 @@ def need(method):
     return method
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("method", [*RELAXING, Cvxpy("QOCO", options={"abstol": 1e-9, "reltol": 1e-9})], ids=repr)
-def test_relaxed_squares_reach_the_exact_optimum(method):
-    """Against pgsr's own algorithms, which prove theirs; with equalities, inequalities and bounds."""
-    steps = Problem.m_c(noisy_steps(census_like("divisions", 8, 1_000_000))).relaxed()
-    for problem, exact in ((states_problem().relaxed(), TreeProjection()), (steps, CumulativeProjection())):
-        result = need(method).solve(problem)
-        assert result.status is Status.OPTIMAL, result
-        assert result.residuals.primal < 1e-6
-        assert result.certificate.objective == pytest.approx(exact.solve(problem).certificate.objective, rel=1e-6)
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("method", RELAXING, ids=repr)
-def test_integers_are_the_rounded_relaxation_and_linear_programs_are_refused(method):
-    problem = states_problem()
-    result = need(method).solve(problem)
-    assert result.status is Status.RELAXED
-    assert result.certificate.bound <= TreeProjection().solve(problem).certificate.objective
+def test_linear_programs_are_refused():
+    method = need(QpSolvers("proxqp"))
+    assert method.solve(states_problem()).status is Status.RELAXED
     absolute = Problem.m_c(noisy_steps(census_like("divisions", 4, 1_000)), norm=1).relaxed()
     assert method.solve(absolute).status is Status.UNSUPPORTED
 
@@ -85,18 +64,10 @@ def test_unknowns_without_weight_are_refused_in_a_sentence(name):
 
 @pytest.mark.parametrize("method", COMMERCIAL, ids=repr)
 def test_commercial_solvers_solve_small_problems_of_every_kind(method):
-    rng = rng_of(3)
-    problem = random_problem(rng, max_regions=9, n_sizes=5)
+    problem = random_problem(rng_of(3), max_regions=9, n_sizes=5)
     steps = Problem.m_c(noisy_steps(census_like("divisions", 2, 1_000)), norm=1)
-    exact = TreeProjection().solve(problem).certificate.objective
-    assert need(method).solve(problem).certificate.objective == exact
-    result = method.solve(problem)
-    assert result.status is Status.OPTIMAL, result
-    relaxed = method.solve(problem.relaxed())
-    assert relaxed.status is Status.OPTIMAL, relaxed
-    assert relaxed.certificate.objective <= exact
-    for stated in (steps, steps.relaxed()):
-        assert method.solve(stated).status is Status.OPTIMAL, stated
+    for stated in (problem, problem.relaxed(), steps, steps.relaxed()):
+        assert need(method).solve(stated).status is Status.OPTIMAL, stated
 
 
 @pytest.mark.parametrize("method", COMMERCIAL, ids=repr)
@@ -166,38 +137,11 @@ def test_mosek_without_a_licence_says_so():
     assert row.licence == "commercial, none found"
 
 
-@pytest.mark.parametrize("method", [*RELAXING, *COMMERCIAL], ids=repr)
-def test_a_missing_package_is_a_sentence(method, monkeypatch):
-    package = PACKAGE_OF[repr(method)]
-    for name in [name for name in sys.modules if name.split(".")[0] == package]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.setitem(sys.modules, package, None)
-    result = method.solve(random_problem(rng_of(0)).relaxed())
-    assert result.status is Status.NOT_INSTALLED
-    assert "pip install" in result.reason
-    assert package in result.reason
-
-
 def test_a_solver_that_qpsolvers_does_not_find_is_named_by_its_package(monkeypatch):
     qpsolvers = pytest.importorskip("qpsolvers")
     monkeypatch.setattr(qpsolvers, "available_solvers", [])
+    problem = random_problem(rng_of(0)).relaxed()
     for name in SOLVERS:
-        result = QpSolvers(name).solve(states_problem().relaxed())
+        result = QpSolvers(name).solve(problem)
         assert result.status is Status.NOT_INSTALLED
         assert f"pip install {PACKAGES.get(name, name)}" in result.reason
-
-
-def test_unknown_names_and_options_are_sentences():
-    with pytest.raises(PgsrError, match="quadprog"):
-        QpSolvers("quadpro")
-    with pytest.raises(PgsrError, match="mapping"):
-        QpSolvers("proxqp", options=None)
-    assert eval(repr(QpSolvers("qpalm", options={"eps_abs": 1e-6}))) == QpSolvers("qpalm", options={"eps_abs": 1e-6})
-
-
-def test_every_new_solver_is_listed_with_its_licence_and_largest_problem():
-    rows = {repr(info.method): info for info in solvers()}
-    assert {*PACKAGE_OF} <= {*rows}
-    assert rows["Xpress()"].limit == "200 unknowns and rows; 5,000 if linear"
-    assert rows["Copt()"].limit == "2,000 unknowns or rows; 10,000 in linear programs"
-    assert all(rows[name].licence and rows[name].limit for name in PACKAGE_OF)

@@ -15,10 +15,7 @@ from pgsr.datasets import census_like
 from pgsr.errors import MethodError
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
 from pgsr.models.adapter import Route
-from pgsr.models.formulate import formulate
 from pgsr.models.gurobi_ import GurobiProgram
-from pgsr.models.program import quadratic
-from pgsr.models.window import magnitudes
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, entities, total
@@ -80,8 +77,7 @@ def objective(result):
     return float(result.certificate.objective)
 
 
-@pytest.mark.slow
-@pytest.mark.few(12)
+@pytest.mark.few(5)
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("name", NAMES)
 def test_both_paths_have_the_same_optimum(name, method):
@@ -91,21 +87,15 @@ def test_both_paths_have_the_same_optimum(name, method):
             if method.supports(problem) is not None:
                 continue
             fast, native = method.solve(problem, 3), method.model(problem).solve(problem, 3)
-            if Status.TIMED_OUT in (fast.status, native.status):
+            if {Status.TIMED_OUT, Status.FEASIBLE} & {fast.status, native.status}:  # no proof before the clock
                 continue
             asked += 1
-            # Of two points that are as near in reals one may round to the best integers, the other not.
-            other = Status.RELAXED if method.route(problem) is Route.RELAXED else Status.FEASIBLE
-            unproved = {fast.status, native.status} == {Status.OPTIMAL, other}
-            assert native.status is fast.status or unproved, (fast, native)
             if method.route(problem) is Route.RELAXED:
-                # Rounded: compare what was solved, by bounds, which integers round up.
+                # Rounded, by luck to the best integers: compare what was solved, by bounds, which integers round up.
                 near = 1 if problem.integer else 1e-4
                 assert native.certificate.bound == pytest.approx(fast.certificate.bound, rel=1e-5, abs=near)
-            elif Status.FEASIBLE in (fast.status, native.status):  # stopped by the clock
-                assert objective(native) >= objective(fast) - 1e-4 or fast.status is Status.FEASIBLE
-                assert objective(fast) >= objective(native) - 1e-4 or native.status is Status.FEASIBLE
             else:
+                assert native.status is fast.status is Status.OPTIMAL, (fast, native)
                 assert objective(native) == pytest.approx(objective(fast), rel=1e-5, abs=1e-4)
     assert asked or method == CpSat()  # which proves little about products, so other tests look at its models
 
@@ -137,22 +127,21 @@ def solved_as_it_stands(method, model):
 
 
 @pytest.mark.parametrize(
-    ("method", "integer", "norm"),
+    ("method", "integer", "norm", "max_size"),
     [
-        (Cvxpy("CLARABEL"), False, 2),
-        (Cvxpy("HIGHS"), False, 1),
-        (Cvxpy("PIQP"), False, 2),
-        (Gurobi(), False, 1),
-        (Gurobi(), True, 1),
-        (MathOpt("GSCIP"), True, 1),
-        (Scip(), True, 1),
-        (CpSat(), True, 1),
+        (Cvxpy("CLARABEL"), False, 2, 8),
+        (Cvxpy("HIGHS"), False, 1, 8),
+        (Gurobi(), True, 1, 8),
+        (MathOpt("GSCIP"), True, 1, 8),
+        (Scip(), True, 1, 4),
+        (CpSat(), True, 1, 4),
+        pytest.param(Cvxpy("CLARABEL"), False, 2, 100, marks=pytest.mark.full),  # 323,000 unknowns
     ],
     ids=repr,
 )
-def test_models_are_solved_as_they_stand(method, integer, norm):
-    """51 states, 9 sizes, 105 million groups: in counts themselves Clarabel calls this model infeasible."""
-    problem = census_problem("states", 8, integer=integer, norm=norm)
+def test_models_are_solved_as_they_stand(method, integer, norm, max_size):
+    """51 states, 105 million groups: in counts themselves Clarabel calls this model infeasible."""
+    problem = census_problem("counties" if max_size == 100 else "states", max_size, integer=integer, norm=norm)
     model = method.model(problem)
     result = model.judge(solved_as_it_stands(method, model))
     assert result.status is Status.OPTIMAL, result
@@ -169,7 +158,7 @@ def drawn_again(problem, rng):
     return replace(problem, cells=np.ravel(y), groups=groups)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_an_updated_model_is_the_one_that_would_be_made_anew(name):
     """To the last coefficient; CVXPY's, whose unknowns are others each time, by the arrays that the solver gets."""
@@ -228,17 +217,6 @@ def test_a_model_is_updated_by_measurements():
         model.update(draw(3))
 
 
-@pytest.mark.slow
-def test_a_national_model_is_solved_as_it_stands():
-    """All 3,195 regions; with 101 sizes 323,000 unknowns, in `make test` with 26."""
-    problem = census_problem("counties", scale(25, 100), integer=False)
-    model = Cvxpy("CLARABEL").model(problem)
-    model.native.solve("CLARABEL")
-    result = model.judge()
-    assert result.status is Status.OPTIMAL, result
-    assert objective(result) == pytest.approx(objective(TreeProjection().solve(problem)), rel=1e-6)
-
-
 def rows_of_gurobi(model):
     native = model.native
     names = [v.VarName for v in native.getVars()]
@@ -292,7 +270,7 @@ def rows_of_named(program):
 @pytest.mark.few(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_are_the_same_by_name(name):
-    for seed in range(scale(2, 20)):
+    for seed in range(scale(1, 20)):
         for relaxed in (False, True):
             problem = problem_of(name, seed, relaxed)
             program = named(problem, shifted=True)
@@ -323,51 +301,6 @@ def test_the_total_is_the_last_cell_of_cumulative_counts_alone(method):
         result = method.model(problem).solve(problem, 30)
         assert result.status is Status.OPTIMAL, result
         assert result.estimate.values[0].tolist() in best
-
-
-@pytest.mark.few(4)
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_duals_are_the_same(name):
-    """An interior-point method ends in the middle of all optimal duals on either path, row by row, with our sign."""
-    method = Cvxpy("CLARABEL")
-    for seed in range(scale(3, 20)):
-        problem = problem_of(name, seed, relaxed=True)
-        program = formulate(problem)
-        pieces = magnitudes(program) if program.norm == 1 else None
-        handed = quadratic(program) if pieces is None else pieces.columns(False, None)
-        fast = method.run(handed, None).answer
-        fast = fast if pieces is None else replace(fast, values=pieces.cells(fast.values))
-        model = method.model(problem)
-        model.optimize(None)
-        native = model.read(None)
-        assert native.duals.shape == fast.duals.shape == program.right.shape
-        assert native.order_duals.shape == fast.order_duals.shape == program.order_right.shape
-        if are_unique(program, fast):
-            np.testing.assert_allclose(native.duals, fast.duals, atol=2e-3)
-            np.testing.assert_allclose(native.order_duals, fast.order_duals, atol=2e-3)
-
-
-def are_unique(program, answer):
-    """Whether the gradients of all conditions that hold with equality are independent: then duals are unique."""
-    if program.norm == 1:
-        return False
-    z, n = answer.values, program.n
-    active = (program.order @ z - program.order_right) > -1e-4
-    bounds = (z - program.lower < 1e-4) | (program.upper - z < 1e-4)
-    gradients = np.concatenate([program.matrix.toarray(), program.order.toarray()[active], np.eye(n)[bounds]])
-    return np.linalg.matrix_rank(gradients) == len(gradients)
-
-
-def test_duals_are_unique_somewhere():
-    """The comparison above compares something, for equalities and inequalities."""
-    method, unique = Cvxpy("CLARABEL"), {}
-    for name in NAMES:
-        for seed in range(3):
-            program = formulate(problem_of(name, seed, relaxed=True))
-            if program.norm == 2 and are_unique(program, method.run(quadratic(program), None).answer):
-                unique[name] = unique.get(name, 0) + 1
-    assert {"M_H", "M_c", "few conditions", "naive", "entities of root"} <= set(unique), unique
 
 
 def test_gurobi_tries_once_more_within_its_limit():

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from ortools.math_opt.python import mathopt
 from ortools.sat.python import cp_model
-from test_models_native import COUNTS, METHODS, NAMES, objective, problem_of
+from test_models_native import COUNTS, METHODS, objective, problem_of
 
-from pgsr import Hierarchy, Problem, Status, View
+from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
 from pgsr.comparison import compare
 from pgsr.datasets import census_like
-from pgsr.errors import ArgumentError, MethodError, ProblemError
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip
+from pgsr.errors import MethodError
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, total
@@ -51,52 +51,21 @@ def test_a_printed_model_says_its_conditions_as_they_were_written():
     assert "<th>stated</th><td>total(US/MI) &gt;= 2; cells(US/GA, 1:3) &lt;= 5</td>" in html
 
 
-def test_a_printed_model_tells_sizes_per_level():
-    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-    problem = Problem.of([[[0, 3, 2]], [[1, 2], [0, 2]]], tree, groups=5)
-    lines = str(Gurobi().model(problem)).splitlines()
-    assert lines[2].split(None, 1)[1] == "x[0] 1 x 3, x[1] 2 x 2: counts, integers"
-    assert "cells(r, s), s folded into the children's sizes, == sum of the cells of r's children" in lines[3]
-
-
 def test_a_printed_model_counts_what_it_leaves_out_and_tells_changes_by_hand():
     model = Cvxpy("CLARABEL").model(demo().where(*(cells(size=1) <= 20 + n for n in range(13))))
     assert str(model).splitlines()[-1].strip() == "and 3 more"
     model.native = cvxpy.Problem(model.native.objective, [*model.native.constraints, model.x[1][0, 1] <= 2])
     assert str(model).splitlines()[-1].split() == ["changed", "by", "hand,", "after", "it", "was", "made"]
+    tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
+    lines = str(Gurobi().model(Problem.of([[[0, 3, 2]], [[1, 2], [0, 2]]], tree, groups=5))).splitlines()
+    assert lines[2].split(None, 1)[1] == "x[0] 1 x 3, x[1] 2 x 2: counts, integers"
+    assert "cells(r, s), s folded into the children's sizes, == sum of the cells of r's children" in lines[3]
 
 
-@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), Scip()], ids=repr)
-def test_a_model_solved_natively_is_judged(method):
-    problem = demo()
-    model = method.model(problem)
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_a_model_that_was_not_solved_is_not_judged(method):
     with pytest.raises(MethodError, match="not solved"):
-        model.judge()
-    model.native.solve("CLARABEL") if isinstance(method, Cvxpy) else model.native.optimize()
-    best = TreeProjection().solve(problem)
-    result = model.judge()
-    if isinstance(method, Cvxpy):
-        assert result.status is Status.RELAXED
-        assert (
-            objective(TreeProjection().solve(problem.relaxed())) - 1e-5 <= result.certificate.bound <= objective(best)
-        )
-    else:
-        assert result.status is Status.OPTIMAL
-        assert objective(result) == objective(best)
-
-
-def test_what_solvers_return_is_judged():
-    problem = demo()
-    best = objective(TreeProjection().solve(problem))
-    model = MathOpt("GSCIP").model(problem)
-    with pytest.raises(MethodError, match="not solved"):
-        model.judge()
-    assert objective(model.judge(mathopt.solve(model.native, mathopt.SolverType.GSCIP))) == best
-    model, solver = CpSat().model(problem), cp_model.CpSolver()
-    with pytest.raises(MethodError, match="not solved"):
-        model.judge()
-    solver.solve(model.native)
-    assert objective(model.judge(solver)) == best
+        method.model(demo()).judge()
 
 
 def test_any_values_are_judged():
@@ -129,17 +98,21 @@ def test_any_values_are_judged():
 
 def with_at_most(model, most):
     """The model with one more condition, stated in its own interface: US/GA has at most so many groups of size 1."""
-    x, native = model.x[1][0, 1], model.native
+    return with_condition(model, model.x[1][0, 1] <= most)
+
+
+def with_condition(model, condition):
+    native = model.native
     if isinstance(native, cvxpy.Problem):
-        model.native = cvxpy.Problem(native.objective, [*native.constraints, x <= most])
+        model.native = cvxpy.Problem(native.objective, [*native.constraints, condition])
     elif isinstance(native, gurobipy.Model):
-        native.addConstr(x <= most)
+        native.addConstr(condition)
     elif isinstance(native, mathopt.Model):
-        native.add_linear_constraint(x <= most)
+        native.add_linear_constraint(condition)
     elif isinstance(native, cp_model.CpModel):
-        native.add(x <= most)
+        native.add(condition)
     else:
-        native.addCons(x <= most)
+        native.addCons(condition)
     return model
 
 
@@ -196,16 +169,8 @@ def test_conditions_that_a_callback_adds_change_a_model():
     assert re.search(CHANGED, result.reason)
 
 
-def test_a_changed_model_that_finds_the_optimum_is_proved_by_the_exact_test():
-    problem = demo()
-    result = with_at_most(Gurobi().model(problem), 9).solve(problem)
-    assert result.status is Status.OPTIMAL
-    assert objective(result) == objective(TreeProjection().solve(problem))
-
-
-@pytest.mark.few(12)
 @pytest.mark.parametrize("method", METHODS, ids=repr)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["M_c L1", "conditions"])
 def test_solving_and_travelling_change_no_model(name, method):
     for problem in (problem_of(name, 0), problem_of(name, 0, relaxed=True)):
         if method.supports(problem) is None:
@@ -251,7 +216,7 @@ def test_a_changed_relaxation_takes_no_duals():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 2.0**53, 1e300, -(2**63), 2**70])
+@pytest.mark.parametrize("number", [np.nan, np.inf, 2.0**53, -(2**63), 2**70])
 def test_numbers_that_no_count_is_are_refused(number):
     values = demo().target.astype(object)
     values[2, 1] = number
@@ -341,19 +306,9 @@ def test_models_travel_with_what_was_added(method):
     """To the process in which `compare` runs them."""
     problem = demo()
     model = method.model(problem)
-    x = model.x[1][0, 1]
-    native = model.native
-    if isinstance(method, Cvxpy):
-        model.native = cvxpy.Problem(native.objective, [*native.constraints, x >= 4])
-    elif isinstance(method, Gurobi):
-        native.addConstr(x >= 4)
-        native.update()
-    elif isinstance(method, MathOpt):
-        native.add_linear_constraint(x >= 4)
-    elif isinstance(method, CpSat):
-        native.add(x >= 4)
-    else:
-        native.addCons(x >= 4)
+    with_condition(model, model.x[1][0, 1] >= 4)
+    if isinstance(method, Gurobi):
+        model.native.update()
     again = cloudpickle.loads(cloudpickle.dumps(model))
     assert again.supports(problem) is None
     solved = again.optimize(None)
@@ -406,22 +361,6 @@ def test_totals_that_do_not_add_up_are_in_the_program():
     assert result.status is Status.INFEASIBLE
     assert "add up to 4" in result.reason
     assert {"total[US]", "total[US/GA]", "total[US/MI]"} <= set(model.infeasible_subset())
-
-
-def test_what_has_no_model_is_a_sentence():
-    truth = census_like(regions="divisions", max_size=4, groups=100)
-    ranked = Problem.isotonic(Geometric(View.RANKED, 1).measure(truth, Seeded(0)))
-    with pytest.raises(ProblemError, match="ranked sizes"):
-        Gurobi().model(ranked)
-    with pytest.raises(ProblemError, match="GSCIP"):
-        MathOpt("HIGHS").model(demo())
-    with pytest.raises(ProblemError, match="CLARABEL"):
-        Cvxpy("GLOP").model(demo())
-    with pytest.raises(ProblemError, match="takes MILP"):
-        CpSat().model(demo().relaxed())
-    with pytest.raises(ArgumentError, match="problem"):
-        Gurobi().model("M_H")
-    assert not hasattr(Flow(), "model")
 
 
 def test_the_licence_is_a_status():

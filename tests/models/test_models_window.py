@@ -1,7 +1,5 @@
 """The window formulation against enumeration and our exact algorithms, and programs that fall apart."""
 
-import itertools
-
 import numpy as np
 import pytest
 from instances import random_tree, rng_of, scale
@@ -11,7 +9,6 @@ from scipy.optimize import linprog
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
-from pgsr.errors import MethodError
 from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy, Squares, gurobi_
 from pgsr.models.formulate import formulate
@@ -20,7 +17,7 @@ from pgsr.models.relaxed import relaxed_optimum
 from pgsr.models.window import RADIUS, magnitudes, window
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
-from pgsr.problems.conditions import cells, total
+from pgsr.problems.conditions import total
 
 
 def solved(handed):
@@ -47,10 +44,19 @@ def random_m_h(rng, max_regions=8):
     return problem_of(tree, noisy, int(rng.integers(0, 3000)), rng.integers(1, 5, tree.n_regions))
 
 
+def random_pieces(rng, program, far):
+    """Pieces of magnitudes, or of a window somewhere, which has moved by up to so far in half of all cases."""
+    if program.norm == 1:
+        return magnitudes(program)
+    pieces = window(program, None if rng.random() < 0.3 else rng.integers(-30, 30, program.n) + rng.random(program.n))
+    moved = rng.integers(-far, far, program.n).clip(program.lower, program.upper)
+    return pieces.moved(moved) if rng.random() < 0.5 else pieces
+
+
 def test_windows_moved_from_either_start_reach_the_integer_optimum():
     """M_H by a sequence of linear programs equals TreeProjection, around relaxed optima at once."""
     rng = rng_of(2)
-    for instance in range(scale(30, 500)):
+    for instance in range(scale(16, 500)):
         problem = random_m_h(rng)
         program = formulate(problem)
         near = instance % 2
@@ -67,17 +73,14 @@ def test_windows_moved_from_either_start_reach_the_integer_optimum():
         assert rounds <= (1 if near else 6)
 
 
-@pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1", "naive", "H_c L2", "H_c L1"])
+@pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1"])
 def test_pieces_never_cost_more_and_the_same_within_the_window(name):
     """Any integer point within the bounds, cut into pieces, by the pieces' cost and by that of the program."""
     rng = rng_of(3)
     problem = random_problem(name, rng)
     program = formulate(problem)
     for _ in range(scale(50, 1_000)):
-        around = None if rng.random() < 0.3 else rng.integers(-30, 30, program.n) + rng.random(program.n)
-        pieces = magnitudes(program) if program.norm == 1 else window(program, around)
-        if program.norm == 2 and rng.random() < 0.3:
-            pieces = pieces.moved(rng.integers(-20, 20, program.n).clip(program.lower, program.upper))
+        pieces = random_pieces(rng, program, 20)
         handed = pieces.columns(True, None)
         z = np.clip(rng.integers(-60, 60, program.n), program.lower, program.upper)
         v = pieces.taken(z)
@@ -90,16 +93,13 @@ def test_pieces_never_cost_more_and_the_same_within_the_window(name):
             assert value == pytest.approx(cost_of(program, z))
 
 
-@pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1", "naive", "H_c L2", "H_c L1"])
+@pytest.mark.parametrize("name", ["M_H", "M_c", "M_c L1"])
 def test_bends_cost_what_pieces_cost(name):
     """However far a cell is from its window, where windows have moved too; convex, so that Gurobi takes them."""
     rng = rng_of(5)
-    for _ in range(scale(30, 300)):
+    for _ in range(scale(10, 300)):
         program = formulate(random_problem(name, rng))
-        around = None if rng.random() < 0.3 else rng.integers(-30, 30, program.n) + rng.random(program.n)
-        pieces = magnitudes(program) if program.norm == 1 else window(program, around)
-        if program.norm == 2 and rng.random() < 0.5:
-            pieces = pieces.moved(rng.integers(-2_000, 2_000, program.n).clip(program.lower, program.upper))
+        pieces = random_pieces(rng, program, 2_000)
         columns, bent = pieces.columns(True, None), pieces.bends(True, None)
         z = rng.integers(-60, 60, program.n) * (100 if rng.random() < 0.3 else 1)
         z = np.clip(z, program.lower, program.upper)
@@ -130,39 +130,9 @@ def test_a_window_has_about_six_pieces_per_cell_whatever_the_noise():
         assert handed.m == len(program.right) + len(program.order_right)
 
 
-def solver_models():
-    return [Scipy(), Cvxpy("HIGHS"), MathOpt("HIGHS"), MathOpt("GLOP"), MathOpt("GSCIP"), CpSat(), Scip(), Gurobi()]
-
-
-@pytest.mark.parametrize("method", solver_models(), ids=repr)
-def test_every_solver_proves_what_enumeration_finds(method):
-    """Integers on a tiny tree with a row of no network: the optimum by trying all tables."""
-    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
-    problem = Problem.of([[2, 5], [3, -1], [0, 3]], tree, groups=6, label="M_H")
-    stated = problem.where(3 * cells(("US", "GA"), size=0) + 2 * cells(("US", "MI"), size=1) <= 7)
-    best = min(
-        sum((x - y) ** 2 for x, y in zip((a + c, b + d, a, b, c, d), (2, 5, 3, -1, 0, 3), strict=True))
-        for a, b, c, d in itertools.product(range(7), repeat=4)
-        if a + b + c + d == 6 and 3 * a + 2 * d <= 7
-    )
-    reason = method.supports(stated)
-    if reason is not None:
-        pytest.skip(reason)
-    result = method.solve(stated, 20)
-    if result.status in (Status.NOT_INSTALLED, Status.UNLICENSED):
-        pytest.skip(result.reason)
-    if method == MathOpt("GLOP"):  # vertices may be fractional here
-        assert result.status in (Status.OPTIMAL, Status.RELAXED)
-    else:
-        assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
-        assert result.certificate.objective == best
-        assert result.claimed == f"optimal, by {method.name}"
-    assert result.status is not Status.OPTIMAL or result.certificate.bound == result.certificate.objective
-
-
 def test_quadratic_and_window_agree_where_a_solver_takes_both():
     rng = rng_of(7)
-    for _ in range(scale(5, 60)):
+    for _ in range(scale(2, 60)):
         problem = random_m_h(rng, max_regions=5)
         best = TreeProjection().solve(problem).certificate.objective
         for make in (Gurobi, Scip, lambda **given: MathOpt("GSCIP", **given)):
@@ -171,13 +141,6 @@ def test_quadratic_and_window_agree_where_a_solver_takes_both():
                 assert result.status is Status.OPTIMAL, result
                 assert result.certificate.objective == best
                 assert result.form.startswith("window" if squares is Squares.WINDOW else "quadratic")
-
-
-def test_only_solvers_of_integer_squares_take_them_as_they_stand():
-    with pytest.raises(MethodError, match="leave squares= out"):
-        Scipy(squares=Squares.QUADRATIC)
-    with pytest.raises(MethodError, match=r"Squares.WINDOW or Squares.QUADRATIC"):
-        Gurobi(squares="window")
 
 
 def test_programs_fall_apart_into_regions_and_come_together():
@@ -210,7 +173,7 @@ def test_rows_of_fixed_cells_alone_are_left_out(name, instance):
 def test_relaxed_squares_are_solved_on_finer_and_finer_grids(name, monkeypatch):
     """As Gurobi solves them where the licence takes no squares; its own limit is 200 unknowns."""
     monkeypatch.setattr(gurobi_, "BUNDLED_QUADRATIC_LIMIT", 0)
-    for instance in range(scale(4, 60)):
+    for instance in range(scale(2, 60)):
         problem = random_problem(name, rng_of(0, instance, *name.encode()))
         result, other = Gurobi().solve(problem, 60), Cvxpy("CLARABEL").solve(problem, 60)
         assert result.status is Status.OPTIMAL, result
