@@ -228,12 +228,12 @@ def test_bad_rows_are_named(columns, options, sentence):
         (["US", "GA", "MI"], [None, "US", "USA"], "row 2, 'MI', lies below 'USA', which no row has in 'id'; add a row"),
         (["US", "GA", "MI"], [None, "MI", "GA"], "row 1, 'GA', lies below itself; its parents form a cycle"),
         (["US", None, "MI"], [None, "US", "US"], "row 1 has nothing in 'id'"),
-        (["US", "GA", "GA"], [None, "US", "MI"], "row 2, 'GA', has another parent than an earlier row"),
+        (["US", "GA", "MI", "GA"], [None, "US", "US", "MI"], "row 3, 'GA', has another parent than an earlier row"),
     ],
 )
 def test_bad_parents_are_named(ids, parents, sentence):
     with pytest.raises(TableError, match=sentence):
-        reconcile({"id": ids, "up": parents, "n": [1, 2, 3]}, {"id": "up"}, "n")
+        reconcile({"id": ids, "up": parents, "n": [*range(len(ids))]}, {"id": "up"}, "n")
 
 
 def test_frames_come_back_as_what_they_were():

@@ -32,6 +32,7 @@ SEX, AGE = Attribute("sex", ("f", "m")), Attribute("age", (0, 1, 2))
 
 HOUSEHOLD = Domain.household([AREA], [SEX], max_children=2)
 NO_GROUP = Domain.plain([], [AGE], max_size=3)
+SMALL_ROLES = Domain((), (SEX,), (Role("a", 0, 1), Role("b", 1, 2)))
 TWO_ROLES = Domain((AREA,), (SEX,), (Role("a", 0, 2), Role("b", 1, 2)))
 
 PLENTY = AdaptiveBudget(10**6, "1e-6", rounds=10)
@@ -74,7 +75,11 @@ def neighbours_of(domain: Domain, groups: tuple[Group, ...], relation: Neighbour
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("domain", [NO_GROUP, HOUSEHOLD, TWO_ROLES], ids=range(3))
+@pytest.mark.parametrize(
+    "domain",
+    [NO_GROUP, SMALL_ROLES, *(pytest.param(domain, marks=pytest.mark.full) for domain in (HOUSEHOLD, TWO_ROLES))],
+    ids=range(4),
+)
 def test_squared_sensitivities_by_enumeration(domain: Domain, relation: Neighbours) -> None:
     """Two groups, all their compositions, all neighbours: no histogram changes by more; the worst of each kind does."""
     small = Domain((), (SEX,), domain.roles)
