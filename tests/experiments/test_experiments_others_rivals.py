@@ -254,7 +254,7 @@ def test_a_tail_begins_where_counts_sink_into_the_noise() -> None:
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.label)
 def test_arms_release_a_hierarchy(arm: Competitor) -> None:
     """The release is consistent, has all public totals, and repeats exactly."""
-    trial = Trial(Cell("B1", SMALL.name, Fraction(1), 0, arm.label), arm, SMALL, SMALL.truth(), "test", 60)
+    trial = Trial(Cell("B1", SMALL.name, Fraction(1), 0, arm.label), arm, SMALL, SMALL.toy(), "test", 60)
     result = arm.release(trial)
     assert result.status is Status.FEASIBLE, result.reason
     again = arm.release(trial).answer

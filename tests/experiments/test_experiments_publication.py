@@ -65,6 +65,7 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
     return entries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", ["K6", *(pytest.param(i, marks=pytest.mark.full) for i in ALL if i != "K6")])
 def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     experiment, store = find(identity), Store(tmp_path / "results")
