@@ -59,13 +59,12 @@ def _objective(method: Method, problem: Problem) -> int | float | None:
     return None if certificate is None else certificate.objective
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("name", "kind", "sizes", "seed"), [*releases()])
 def test_releases_are_the_same(name: str, kind: Kind, sizes: str, seed: int) -> None:
     assert counts_digest(kind, sizes, seed) == GOLDEN["counts"][name]
 
 
-@pytest.mark.few(20)
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_algorithms_take_the_same_problems_and_reach_the_same_objectives(problem: str) -> None:
     for found, golden in zip(objectives(problem), GOLDEN["objectives"][problem], strict=True):

@@ -153,7 +153,6 @@ def test_a_table_of_good_and_bad_arms(tmp_path):
     assert kept == table.rows[0].result.certificate.objective
 
 
-@pytest.mark.slow
 def test_errors_are_those_of_the_metrics_and_memory_is_that_of_the_solve():
     row = compare(PROBLEM, [TreeProjection()], truth=TRUTH, progress=False).rows[0]
     difference = np.abs(row.result.estimate.values - TRUTH.counts).sum(axis=1)
@@ -168,7 +167,6 @@ def test_errors_are_those_of_the_metrics_and_memory_is_that_of_the_solve():
     assert (without.rows[0].errors, len(without.plot().axes)) == ({}, 1), "without a truth"
 
 
-@pytest.mark.slow
 def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
     measured = Geometric(View.CUMULATIVE, "1").measure(TRUTH, Seeded("demo"))
     table = compare(PROBLEM, [("Kuo", measured, Matching())], truth=TRUTH, epsilon="1", progress=False)
@@ -309,7 +307,6 @@ class Toy(TakesAll):
         return Result(Status.FEASIBLE, "", estimate, certify(problem, estimate))
 
 
-@pytest.mark.slow
 def test_a_toy_is_called_by_its_class_and_timed_by_us():
     row = compare(PROBLEM, [Toy()], progress=False).rows[0]
     assert row.method == "Toy"
