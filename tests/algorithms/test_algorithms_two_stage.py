@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import naive
 import numpy as np
+import pytest
 from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of
 
