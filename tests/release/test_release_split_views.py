@@ -175,9 +175,7 @@ def test_intervals(tmp_path):
     assert not found.loc[found.region_id == "US/OH/c", ["lower", "upper"]].any(axis=None)
 
 
-3 @ pytest.mark.parametrize("thresholds", ["one", "least size", "noisy totals"])
-
-
+@pytest.mark.parametrize("thresholds", ["one", "least size", "noisy totals"])
 def test_a_rehearsal_said_to_be_private_is_found(tmp_path, thresholds):
     wanted = config(tmp_path, Kind.POSTERIOR, **THRESHOLDS[thresholds])
     truth = wanted.count()
