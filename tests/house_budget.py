@@ -131,7 +131,7 @@ def history() -> list[str] | None:
     return [text for text in texts if text and RATCHET in text]
 
 
-RATCHET = "# The ratchet of the house"
+RATCHET = "# The ratchet: for every wing"
 """How the file begins since it turns one way."""
 
 
