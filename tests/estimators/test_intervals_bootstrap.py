@@ -192,6 +192,7 @@ def test_a_folder_is_read_back_and_has_intervals(tmp_path):
     assert invoke("check", folder).exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_command_refuses_in_the_users_words(tmp_path):
     write_tables(tmp_path)
     folder = release(config(tmp_path, "kuo"), rehearse=True)

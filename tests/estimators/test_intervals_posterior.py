@@ -80,6 +80,7 @@ def test_measured_coverage_by_level() -> None:
     assert all(share >= (least if level == 0 else 0.8) for (_, level), share in shares.items()), shares
 
 
+@pytest.mark.slow
 def test_the_command_takes_what_the_release_knows(tmp_path) -> None:
     """Of a posterior release its own draws, of others the bootstrap."""
     write_tables(tmp_path)

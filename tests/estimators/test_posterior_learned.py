@@ -247,7 +247,7 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
     assert (after < most * before).all(), (before, after)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1", "1/10"])
 def test_flights_have_no_spikes_but_of_noise(epsilon):
     """Airplanes by their number of flights: a long tail of single sizes. Noise makes less than one spike of 1,000."""

@@ -113,7 +113,7 @@ print("agreed")
 
 @pytest.mark.slow
 def test_copt_agrees_with_the_others_on_every_problem():
-    """In a process of its own, see `pgsr.models.catalogue.SOLVERS`."""
+    """In its own process, see `pgsr.models.catalogue.SOLVERS`."""
     need(Copt())
     done = subprocess.run([sys.executable, "-c", AGREES], capture_output=True, text=True, check=False)
     assert done.stdout.endswith("agreed\n"), done.stderr

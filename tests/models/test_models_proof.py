@@ -102,6 +102,7 @@ def test_numbers_beyond_64_bits_have_no_bound():
     assert integer_bound(program, np.array([1e300]), np.zeros(2)) is None
 
 
+@pytest.mark.slow
 def test_totals_and_entities_of_all_regions_are_proved_at_13_x_11(monkeypatch):
     """No matrix of a network: the search has to branch, and on sizes that weigh most it does with few nodes."""
     experiment = CompareExperiment(size=Size.SMALL)

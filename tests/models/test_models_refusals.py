@@ -4,7 +4,7 @@ import pytest
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.estimators import Matching
-from pgsr.models import Assignment, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scipy, Squares, TransportFlow
+from pgsr.models import Assignment, CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scipy, Squares, TransportFlow
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
@@ -45,7 +45,3 @@ def ranked():
 def test_what_is_none_is_refused_in_a_sentence(call, sentence):
     with pytest.raises(PgsrError, match=sentence):
         call()
-
-
-def test_a_flow_has_no_model():
-    assert not hasattr(Flow(), "model")
