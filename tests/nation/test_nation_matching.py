@@ -27,9 +27,7 @@ def whole_of(data, folder) -> Measurement:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("engine", "method"), [(HERE, Matching(IsotonicFit(optimum="midpoint"))), (Engine(), None), (HERE, Matching())]
-)
+@pytest.mark.parametrize(("engine", "method"), [(Engine(), None), (HERE, Matching())])
 def test_a_nation_in_parts_equals_the_whole(tmp_path, engine, method):
     data, folder = nation(SIZES), ParquetFolder(str(tmp_path))
     measure(data, folder, NOISE, Seeded("s"), HERE, totals_of=7)
