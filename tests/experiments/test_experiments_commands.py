@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -21,11 +20,10 @@ from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell
 from pgsr.experiments.registry import EXPERIMENTS, find
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_registry_is_sound():
     ids = [experiment.id for experiment in EXPERIMENTS]
     assert len({name.lower() for name in ids}) == len(ids)
@@ -39,6 +37,7 @@ def test_the_registry_is_sound():
         find("K99")
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, monkeypatch):
     def call(*arguments: str) -> str:
         done = CliRunner().invoke(app, [*arguments])
@@ -94,6 +93,7 @@ def call_here(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments])
 
 
+@pytest.mark.slow
 def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
     """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
     monkeypatch.chdir(tmp_path)
@@ -139,17 +139,6 @@ def test_files_that_define_no_experiment_are_sentences(tmp_path):
     for name in ("two words", "", "../x", "1st"):
         with pytest.raises(ExperimentError, match="cannot name an experiment"):
             from_file.write_template(name, tmp_path)
-
-
-def test_help_has_examples_that_are_commands():
-    for arguments in ([], ["run"], ["new"], ["plot"], ["status"], ["verdicts"], ["report"], ["compare"], ["list"]):
-        done = CliRunner().invoke(app, [*arguments, "--help"], terminal_width=200)
-        assert done.exit_code == 0
-        examples = re.findall(r"python -m pgsr.experiments ([a-z-]+)", done.output)
-        assert examples, arguments
-        known = {command.name or command.callback.__name__ for command in app.registered_commands}
-        known |= {group.name or group.typer_instance.info.name for group in app.registered_groups}
-        assert set(examples) <= {name.replace("_", "-") for name in known}
 
 
 def test_the_help_that_is_read_from_sources_lists_what_there_is():

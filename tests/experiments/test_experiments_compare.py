@@ -1,8 +1,6 @@
 """The comparison of all variants: every one is there, rows stay in their sections, pages hold what tables hold."""
 
-import io
 import re
-import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -85,33 +83,22 @@ def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> N
     assert {label for interfaces in INTERFACES for label in interfaces} <= known
 
 
-SOLVERS = ("Cvxpy('HIGHS')", "Cvxpy('SCIP')", "Gurobi()", "MathOpt('GLOP')", "MathOpt('GSCIP')", "CpSat()", "Scipy()")
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("problem", ["m_h", "m_c"])
-def test_the_small_comparison_comes_first_and_every_solver_of_integers_proves_its_optima(problem: str) -> None:
-    """A sample of what `make compare` shows first: integer optima agree to the digit, and pgsr proves each."""
-    experiment = CompareExperiment(problems=(problem,), time_limit=30.0)
-    small = experiment.before
+@pytest.mark.slow
+def test_the_small_comparison_comes_first_and_notes_stand_once() -> None:
+    """That all methods find one optimum is the agreement matrix's to show."""
+    small = CompareExperiment(problems=("naive",)).before
     assert small is not None
     assert small.size is Size.SMALL
-    assert small.before is None
-    assert CompareExperiment(data=Data.TAXI).before is None
+    assert small.before is CompareExperiment(data=Data.TAXI).before is None
     truth = small.truth()
     assert truth.counts.shape == (13, 11)
-    sections = small.run(truth)
-    for section in sections:
-        rows, words = {row.method: row for row in section.table.rows}, section.table.title
-        if "^r" in words or "cost tables" in words:
-            continue
-        proved = [row for row in rows.values() if row.status is Status.OPTIMAL]
-        assert len({row.result.certificate.objective for row in proved}) == 1  # pyright: ignore
-        for label in SOLVERS:
-            assert rows[label].status is Status.OPTIMAL, (words, label, rows[label].result)
-    both = whole([*sections, replace(sections[0], part="large")])
+    own = small.run(truth)[0]
+    both = whole([own, replace(own, part="large")])
     assert both.title == "large"
-    assert [row.method.partition(": ")[2] for row in both.rows] == [row.method for row in sections[0].table.rows]
+    assert [row.method.partition(": ")[2] for row in both.rows] == [row.method for row in own.table.rows]
+    text = as_text([own, VariantSection("again", "elsewhere", own.table)])
+    assert text.index("elsewhere") < text.index("EMD: entities to add or remove")
+    assert text.count("EMD: entities to add or remove") == 1
 
 
 @pytest.mark.parametrize("sizes", [None, (6, 3, 1)])
@@ -160,8 +147,11 @@ def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:
     assert [variant.key for variant in chosen([])] == [variant.key for variant in VARIANTS]
     with pytest.raises(ArgumentError, match="'m_x' is unknown; write one of naive, "):
         chosen(["m_x"])
+    said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output
+    assert all(key in said for key in KEYS)
 
 
+@pytest.mark.slow
 def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["compare", "--problem", "mean_consistency", "--problem", "releases", "--out",
                                     str(tmp_path)], env={"COLUMNS": "150"})  # fmt: skip
@@ -176,12 +166,6 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert {path.suffix for path in tmp_path.iterdir()} == {".html", ".parquet", ".png"}
     page = next(tmp_path.glob("*.html")).read_text()
     assert all(words in page for words in ("mean consistency: least squares", "Posterior()", "data:image/png;base64"))
-    assert "Posterior()" in done.output
-    assert "L1, level 0" in done.output
-    title = "29 households in 3 regions, sizes 0 to 3, epsilon 1"
-    assert f"<title>{title}</title>" in page
-    assert f"<h1>{title}</h1>" in page
-    assert done.output.startswith(title)
     noisy, asked = NoisyVariants(TRUTH, Fraction(1), "x"), ("mean_consistency", "releases")
     methods = [len(variant.arms(noisy, Size.STATES)) for variant in VARIANTS if variant.key in asked]
     told = re.findall(r"^ (\d) of 2 +[\d.]+ s +(\d+) methods +(.+)$", done.output, re.MULTILINE)
@@ -190,46 +174,12 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     assert done.output.index(told[-1][2]) < done.output.index("Posterior()"), "the lines come before the table"
 
 
-@pytest.mark.slow
-def test_on_a_terminal_a_bar_shows_what_runs_and_how_much_is_left(tiny: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    lines: list[str] = []
-    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
-    CompareExperiment(problems=("mean_consistency",)).run(TRUTH, lines.append)
-    assert not lines, "a line beside the bar"
-    assert "mean consistency: MeanConsistency()" in terminal.getvalue()
-    assert "mean consistency: Gurobi()" in terminal.getvalue()
-    assert "0/5 [" in terminal.getvalue()
-    assert "5/5 [" in terminal.getvalue()
-
-
-def test_titles_are_words_with_the_noun_of_each_data_set() -> None:
-    said = {data: CompareExperiment(data, epsilon=Fraction(1, 10)).title(TRUTH) for data in Data}
-    assert said[Data.CENSUS] == "29 households in 3 regions, sizes 0 to 3, epsilon 1/10"
-    assert said[Data.TAXI].startswith("29 pairs of taxi and neighbourhood in 3 regions")
-    assert said[Data.FLIGHTS].startswith("29 pairs of aircraft and airport in 3 regions")
-
-
-@pytest.mark.slow
-def test_what_is_to_be_known_stands_once_below_all_sections(tiny: None) -> None:
-    sections = CompareExperiment(problems=("naive",)).run(TRUTH)
-    text = as_text([*sections, VariantSection("again", "elsewhere", sections[0].table)])
-    assert text.count("naive: every region's counts alone") == 2
-    assert text.count("EMD: entities to add or remove") == 1
-    assert text.index("elsewhere") < text.index("EMD: entities to add or remove")
-
-
-def test_keys_are_those_that_help_names() -> None:
-    said = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "200"}).output
-    assert all(key in said for key in KEYS)
-
-
-def test_data_of_one_size_take_no_size() -> None:
-    """The same table under two names would look like two results."""
+def test_names_and_titles_say_what_is_compared() -> None:
+    """The same table under two names would look like two results, so data of one size take no size."""
     with pytest.raises(ArgumentError, match="taxi has one size"):
         CompareExperiment(Data.TAXI, Size.FULL)
     assert CompareExperiment(Data.TAXI).name == "taxi-epsilon-1-seed-compare"
     assert CompareExperiment(size=Size.FULL).name == "census-full-epsilon-1-seed-compare"
+    tenth = CompareExperiment(epsilon=Fraction(1, 10))
+    assert tenth.title(TRUTH) == "29 households in 3 regions, sizes 0 to 3, epsilon 1/10"
+    assert CompareExperiment(Data.FLIGHTS).title(TRUTH).startswith("29 pairs of aircraft and airport in 3 regions")

@@ -12,7 +12,6 @@ from instances import rng_of
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.datasets.worlds import WorldKind, world
 from pgsr.errors import TooLargeError
-from pgsr.experiments import quoted
 from pgsr.experiments.engine.experiment import Arm, Cell, Trial
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import coverage as x3
@@ -126,12 +125,3 @@ def test_verdicts_say_what_made_up_shares_show(held: float, expected: tuple) -> 
     assert tuple(verdict.finding for verdict in found) == expected
     assert f"{100 * held:.0f}."[:2] in found[1].words
     assert "strata are below" in found[0].words
-
-
-def test_the_quoted_table_and_the_figure_show_every_arm_that_ran() -> None:
-    arms = [arm.label for arm in x3.ARMS]
-    frame = pd.concat([made_up(0.9).assign(arm=arm) for arm in arms], ignore_index=True)
-    rows = dict(quoted.OF_EXPERIMENTS["X3"](frame))["held"].splitlines()[2:]
-    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == arms
-    axes = x3.plot(frame).axes[0]
-    assert [text.get_text() for text in axes.get_yticklabels()] == arms

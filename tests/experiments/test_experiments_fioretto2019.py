@@ -6,19 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from smoke_cells import smoke_cells
+from smoke_cells import one_quick, runs_draws_and_judges
 
 from pgsr import CountOfCounts, Hierarchy, Result, Status, View
 from pgsr.data import Estimate
 from pgsr.datasets import taxi_like
-from pgsr.datasets.taxi_like import GROUPS, PICKUPS, SHARES, ZONES
+from pgsr.datasets.taxi_like import GROUPS, PICKUPS, ZONES
 from pgsr.errors import DataError
 from pgsr.experiments.engine.causes import Cause
-from pgsr.experiments.engine.experiment import Cell, Experiment, Profile, Task, Trial
-from pgsr.experiments.engine.release_record import Record
-from pgsr.experiments.engine.store import CellState, StoredCell, to_frame
-from pgsr.experiments.engine.summary import LevelError, LevelErrors
-from pgsr.experiments.engine.verdicts import TestOutcome, smaller
+from pgsr.experiments.engine.experiment import Cell, Trial
+from pgsr.experiments.engine.store import to_frame
+from pgsr.experiments.engine.summary import LevelError
+from pgsr.experiments.engine.verdicts import TestOutcome, Verdict, smaller
 from pgsr.experiments.fioretto2019 import (
     error_by_epsilon,
     error_by_level,
@@ -27,70 +26,23 @@ from pgsr.experiments.fioretto2019 import (
     runtime_by_size,
 )
 from pgsr.experiments.fioretto2019 import published as fioretto
-from pgsr.experiments.fioretto2019.arms import (
-    FOUR,
-    HALF,
-    M_C_R,
-    M_H_R,
-    release_and_violations,
-    violated,
-)
-from pgsr.experiments.fioretto2019.data import CENSUS, FLIGHTS, KUO_TAXI, TAXI, TAXI_DENSE, TAXI_SMALL
+from pgsr.experiments.fioretto2019.arms import FOUR, HALF, M_C_R, M_H_R, release_and_violations, violated
+from pgsr.experiments.fioretto2019.data import CENSUS, TAXI, TAXI_DENSE, TAXI_SMALL
 from pgsr.experiments.fioretto2019.runtime_by_epsilon import half_width, sampled
 from pgsr.experiments.fioretto2019.runtime_by_size import ANSWER, LATE, REFUSED, SKIPPED, climb, outcome_of, up_to
 from pgsr.experiments.fioretto2019.saturation import half_of_largest, smaller_unless_saturated
-from pgsr.experiments.ours import every_release, exact_optima
 from pgsr.experiments.registry import find
 from pgsr.methods.method import Seconds
 
-pytestmark = pytest.mark.slow
-
-EXPERIMENTS = [
-    runtime_by_size.EXPERIMENT,
-    runtime_by_epsilon.EXPERIMENT,
-    error_by_epsilon.EXPERIMENT,
-    error_by_level.EXPERIMENT,
-    headline.EXPERIMENT,
-    exact_optima.EXPERIMENT,
-    every_release.EXPERIMENT,
-]
+IDS = ("PG1", "PG3", "PG4", "PG5", "X1", "X2")
 TREE = Hierarchy.from_paths([("US", "GA", "A"), ("US", "GA", "B"), ("US", "MI", "C")])
 
 
-def entry(task: Task, record: Record) -> StoredCell:
-    """Make an entry as the runner stores it."""
-    reason = str(record.pop("reason", ""))
-    return StoredCell(task.cell, task.data.real, CellState.DONE, reason, record, "code", task.time_limit, 1.0, 1)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "experiment",
-    [pytest.param(e, marks=pytest.mark.full) if e is runtime_by_epsilon.EXPERIMENT else e for e in EXPERIMENTS],
-    ids=lambda e: e.id,
-)
-def test_smoke_runs_draws_and_judges(experiment: Experiment, tmp_path):
-    assert find(experiment.id) is experiment
-    assert set(experiment.profiles) >= {Profile.SMOKE, Profile.QUICK, Profile.PAPER}
-    frame = to_frame([entry(task, record) for task, record in smoke_cells(experiment)])
-    experiment.plot(frame).savefig(tmp_path / "figure.png")
-    verdicts = experiment.verdicts(frame)
-    assert verdicts
-    for verdict in verdicts:
-        assert verdict.claim
-        assert verdict.words
-        assert "nan" not in verdict.words
-    if experiment.id not in ("PG1", "PG2", "PG5"):  # they have arms that may have no answer: too large, no licence
+@pytest.mark.parametrize("name", [*one_quick(IDS, "PG4"), pytest.param("PG2", marks=pytest.mark.full)])
+def test_smoke_runs_draws_and_judges(name):
+    frame = runs_draws_and_judges(find(name))
+    if name not in ("PG1", "PG2", "PG5"):  # they have arms that may have no answer: too large, no licence
         assert set(frame["status"]) <= {"OPTIMAL", "FEASIBLE", "RELAXED"}
-
-
-@pytest.mark.few(2)
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.id)
-def test_every_arm_warms_up(experiment: Experiment):
-    tasks = {task.cell.arm: task for task in experiment.tasks(Profile.QUICK)}
-    assert set(tasks) == {arm.label for arm in experiment.arms}
-    for task in tasks.values():
-        task.warm_up()  # raises if the arm cannot run
 
 
 def test_violations_by_hand():
@@ -141,14 +93,15 @@ def test_a_solver_that_its_time_limit_stopped_is_late_even_where_we_prove_its_po
     assert outcome(Status.TOO_LARGE, 0.0) == outcome(Status.NOT_INSTALLED, 0.0) == REFUSED
 
 
-def test_errors_of_two_epsilons_are_compared_replicate_by_replicate():
-    """Both have the noise of the same bits, so that a replicate with large errors has them at either epsilon."""
+def climbed(arm: str, last: list[str], limit: float) -> Verdict:
+    """The verdict on an arm whose replicates end so at the largest size."""
     rows = [
-        LevelError("d", False, epsilon, "an arm", (), 0, {r: 1000.0 * r + less + 0.1 * (r % 2) for r in range(5)})
-        for epsilon, less in ((0.1, 100.0), (1.0, 0.0))
-    ]
-    (verdict,) = error_by_epsilon._falls(LevelErrors(rows))
-    assert verdict.finding is TestOutcome.HOLDS
+        {"data": "d", "epsilon": 1.0, "arm": arm, "replicate": r, "limit": limit, "sizes": [5, 50],
+         "outcomes": [ANSWER, outcome], "step_seconds": [1.0, 2.0], "reasons": ["", "why"]}
+        for r, outcome in enumerate(last)
+    ]  # fmt: skip
+    (verdict,) = [v for v in runtime_by_size.verdicts(pd.DataFrame(rows)) if v.claim.startswith(arm)]
+    return verdict
 
 
 def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
@@ -156,13 +109,7 @@ def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
     hard, soft = runtime_by_size.EXACT_H.label, runtime_by_size.RELAXED_H.label
 
     def found(arm: str, last: list[str]) -> TestOutcome:
-        rows = [
-            {"data": "d", "epsilon": 1.0, "arm": arm, "replicate": r, "limit": 1800.0, "sizes": [5, 50],
-             "outcomes": [ANSWER, outcome], "step_seconds": [1.0, 2.0], "reasons": ["", "why"]}
-            for r, outcome in enumerate(last)
-        ]  # fmt: skip
-        (verdict,) = [v for v in runtime_by_size.verdicts(pd.DataFrame(rows)) if v.claim.startswith(arm)]
-        return verdict.finding
+        return climbed(arm, last, 1800.0).finding
 
     assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is TestOutcome.HOLDS
     assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is TestOutcome.FAILS
@@ -174,13 +121,7 @@ def test_a_shorter_time_limit_than_the_papers_decides_what_was_answered_in_it():
     hard, soft, other = (arm.label for arm in (runtime_by_size.OP, runtime_by_size.TABLES, runtime_by_size.RELAXED_H))
 
     def cause(arm: str, last: list[str], limit: float = 60.0) -> Cause:
-        rows = [
-            {"data": "d", "epsilon": 1.0, "arm": arm, "replicate": r, "limit": limit, "sizes": [5, 50],
-             "outcomes": [ANSWER, outcome], "step_seconds": [1.0, 2.0], "reasons": ["", ""]}
-            for r, outcome in enumerate(last)
-        ]  # fmt: skip
-        (verdict,) = [v for v in runtime_by_size.verdicts(pd.DataFrame(rows)) if v.claim.startswith(arm)]
-        return verdict.cause
+        return climbed(arm, last, limit).cause
 
     mixed = [LATE] + [ANSWER] * 4
     assert cause(soft, [ANSWER] * 5) is cause(soft, mixed, 1800.0) is Cause.CLAIM
@@ -231,22 +172,8 @@ def test_the_memory_of_tables_grows_with_their_sizes():
         runtime_by_epsilon.solver_memory(CENSUS, tables, {"solver_sizes": 100, "table_sizes": n}) for n in (10, 1_000)
     )
     assert 595e6 < few < 2 * 595e6
+    assert [half_width(Fraction(e) / 3) for e in ("1/10", "1/2", "1")] == [5_400, 216, 54], "3 ceil(2 (L / epsilon)^2)"
     assert many - few == 990 * 2 * (2 * half_width(Fraction(1, 60)) + 1) * 52 > 4e9
-
-
-def test_times_of_the_headline_are_paired_by_replicate():
-    rows = [
-        {"data": "d", "arm": arm, "N": 50, "replicate": r, "status": "OPTIMAL", "formulate_seconds": times * (1 + r),
-         "solve_seconds": 0.0, "round_seconds": 0.001 * r}
-        for arm, times in ((headline.SOLVER.label, 12.0), (headline.M_C_DP.label, 1.0))
-        for r in range(6)
-        if r or arm == headline.SOLVER.label
-    ]  # fmt: skip
-    (verdict,) = headline._times(headline._seconds(pd.DataFrame(rows)))
-    assert verdict.finding is TestOutcome.HOLDS
-    assert verdict.judgement.replicates == 5
-    assert verdict.cause is Cause.SOLVER
-    assert {n: str(headline._at(n)) for n in (200, 1_000)} == {200: "alternative reading", 1_000: "paper's claim"}
 
 
 def test_restrictions_of_the_benchmarks():
@@ -258,22 +185,16 @@ def test_restrictions_of_the_benchmarks():
     assert headline.clipped(truth, {"N": 2}).counts[0].tolist() == [0, 13, 6]
 
 
-def test_taxi_like_keeps_the_printed_totals():
+def test_taxi_like_keeps_the_printed_totals_and_any_others():
     truth = TAXI.truth()  # raises where levels, K or groups are not the declared ones
+    tree = truth.hierarchy
     assert truth.totals[0] == GROUPS == fioretto.GROUPS["Taxi"]
-    assert int(truth.counts[0] @ np.arange(GROUPS + 1)) == PICKUPS
     assert truth.counts[0, 0] == 0
     assert sum(ZONES.values()) == 263
-    assert sum(SHARES.values()) == pytest.approx(1)
-    tree = truth.hierarchy
-    boroughs = {tree.name(r): len(tree.children(r)) for r in range(1, 7)}
-    assert boroughs == ZONES
+    assert {tree.name(r): len(tree.children(r)) for r in range(1, 7)} == ZONES
     assert (taxi_like().counts == truth.counts).all()
     assert (taxi_like(seed=1).counts != truth.counts).any()
-
-
-def test_taxi_like_keeps_any_totals():
-    for groups, pickups in ((1, 1), (1, 13_282), (7, 7), (1_000, 13_282_000), (1_000, 40_000)):
+    for groups, pickups in ((GROUPS, PICKUPS), (1, 1), (1, 13_282), (7, 7), (1_000, 13_282_000), (1_000, 40_000)):
         truth = taxi_like(groups=groups, pickups=pickups)
         assert truth.totals[0] == groups
         assert int(truth.counts[0] @ np.arange(GROUPS + 1)) == pickups
@@ -281,18 +202,6 @@ def test_taxi_like_keeps_any_totals():
     for wrong in ({"groups": 0}, {"pickups": 1}, {"max_size": 0}, {"groups": 2, "pickups": 30_000}, {"seed": -1}):
         with pytest.raises(DataError):
             taxi_like(**wrong)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("data", [CENSUS, FLIGHTS, KUO_TAXI], ids=lambda data: data.name)
-def test_declared_shapes(data):
-    try:
-        data.load()
-    except DataError as error:
-        pytest.skip(str(error))
-    assert data.truth().max_size == data.max_size
-    with pytest.raises(DataError, match="declared"):
-        replace(data, groups=data.groups + 1).truth()
 
 
 def test_published_numbers():
@@ -305,7 +214,7 @@ def test_published_numbers():
         rows = [p.value for p in fioretto.TABLE_1 if (p.data, p.epsilon, p.arm) == (data, epsilon, arm)]
         assert sum(rows) / {"Taxi": 10_000, "Census": 1_000}[data] == pytest.approx(total, abs=0.11)
     assert len(fioretto.TABLE_1) == 2 * 3 * 4 * 3
-    impossible = error_by_level.EXPERIMENT.verdicts(_nothing())
+    impossible = error_by_level.EXPERIMENT.verdicts(to_frame([]))
     by_data = {v.data: v.finding for v in impossible if "possible for" in v.claim}
     assert by_data == {"Taxi, as printed": TestOutcome.FAILS, "Census, as printed": TestOutcome.HOLDS}
 
@@ -393,13 +302,3 @@ def test_the_dense_taxi_data_do_not_saturate():
         cell = Cell("PG3", TAXI_DENSE.name, Fraction(1, 10), 0, arm.label)
         levels = release_and_violations(Trial(cell, arm, TAXI_DENSE, truth, "test", 60))["levels"]
         assert max(levels["l1"]) < 0.2 * 2 * TAXI_DENSE.groups
-
-
-def test_windows_of_the_printed_dynamic_programs():
-    """The half width 3 ceil(2 (L / epsilon)^2) at L = 3 and epsilon 0.1, 0.5, 1: a quarter of M_H^dp's."""
-    assert [half_width(Fraction(epsilon) / 3) for epsilon in ("1/10", "1/2", "1")] == [5_400, 216, 54]
-
-
-def _nothing():
-    """A frame without results."""
-    return to_frame([])

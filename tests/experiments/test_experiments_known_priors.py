@@ -9,7 +9,7 @@ import pytest
 from instances import rng_of
 
 from pgsr.datasets.worlds import WorldKind, world
-from pgsr.experiments.engine.experiment import Arm, Cell, Profile, Trial
+from pgsr.experiments.engine.experiment import Arm, Cell, Trial
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import every_release as x2
 from pgsr.experiments.ours import known_priors as x6
@@ -115,10 +115,3 @@ def test_chains_that_disagree_are_told() -> None:
     (agree,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith("two chains"))
     assert agree.finding is TestOutcome.FAILS
     assert "at most 3.75%" in agree.words
-
-
-def test_profiles_grow_and_the_figure_is_drawn() -> None:
-    cells = [len(x6.EXPERIMENT.tasks(profile)) for profile in (Profile.SMOKE, Profile.QUICK, Profile.REDUCED)]
-    assert cells == sorted(cells)
-    made = frame({x2.KUO.label: (120.0, 60.0, 30.0), OPTIMUM: (100.0, 40.0, 10.0)})
-    assert len(x6.plot(made).axes) == 1

@@ -1,23 +1,22 @@
 """The experiments after Liu and Wu 2022 run, draw and judge; rounds follow from public numbers; scales are counted."""
 
-import io
 import sys
-import warnings
 from dataclasses import replace
-from fractions import Fraction
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from smoke_cells import one_quick, runs_draws_and_judges, smoke_cells, stored
 
 from pgsr.errors import DataError
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest, covered
-from pgsr.experiments.engine.experiment import Experiment, Profile
+from pgsr.experiments.engine.experiment import Profile
 from pgsr.experiments.engine.runner import CellCondition, conditions
-from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
+from pgsr.experiments.engine.store import Store, StoredCell, to_frame
 from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import TestOutcome
-from pgsr.experiments.liu2022 import errors, relations, scaling, settings
+from pgsr.experiments.liu2022 import errors, relations, scaling
 from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MARGINALS, MULTIPLICATIVE, PRINTED, TUNED, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
@@ -26,54 +25,23 @@ from pgsr.experiments.others.simulators import households
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
 
-pytestmark = pytest.mark.slow
-
-OWN = (errors.EXPERIMENT, relations.EXPERIMENT, scaling.EXPERIMENT, settings.EXPERIMENT)
-LOOKS = (errors.MEANS, relations.MEANS)
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 
 
-def smoke(experiment: Experiment) -> list[StoredCell]:
-    """Every cell, in this process."""
-    found = []
-    for task in experiment.tasks(Profile.SMOKE):
-        record = task.compute()
-        reason = str(record.pop("reason", ""))
-        digest = code_digest(experiment)
-        found.append(StoredCell(task.cell, False, CellState.DONE, reason, record, digest, task.time_limit, 1.0, 1))
-    return found
+@needs_torch
+@pytest.mark.parametrize("name", one_quick(("HP0", "HP1", "HP2", "HP3", "HP3b", "HP4"), "HP4"))
+def test_smoke_runs_draws_and_judges(name):
+    runs_draws_and_judges(find(name))
 
 
-class Smoked(dict[str, list[StoredCell]]):
-    """The cells of the experiments, by id, each computed when it is asked for."""
-
-    def __missing__(self, identity: str) -> list[StoredCell]:
-        self[identity] = smoke(find(identity))
-        return self[identity]
+def entries(identity: str) -> list[StoredCell]:
+    """The smoke cells of an experiment."""
+    return [stored(task, record, code_digest(find(identity))) for task, record in smoke_cells(find(identity))]
 
 
-@pytest.fixture(scope="module")
-def entries() -> dict[str, list[StoredCell]]:
-    pytest.importorskip("torch")
-    return Smoked()
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("experiment", [*OWN, *LOOKS], ids=lambda e: e.id)
-def test_smoke_runs_draws_and_judges(experiment, entries):
-    assert find(experiment.id) is experiment
-    assert set(experiment.profiles) >= {Profile.SMOKE, Profile.QUICK, Profile.PAPER}
-    frame = to_frame(entries[experiment.owner.id])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        experiment.plot(frame).savefig(io.BytesIO(), format="png")
-        verdicts = experiment.verdicts(frame)
-        experiment.plot(frame.iloc[:1]).savefig(io.BytesIO(), format="png")  # half a sweep
-        experiment.verdicts(frame.iloc[:1])
-    assert verdicts
-    assert all(verdict.words and "nan" not in verdict.words for verdict in verdicts)
-
-
-def test_errors_are_of_all_levels_and_repeat(entries):
+@pytest.mark.slow
+@needs_torch
+def test_errors_are_of_all_levels_and_repeat():
     tasks = {dict(task.cell.parameters)["queries"]: task for task in relations.EXPERIMENT.tasks(Profile.SMOKE)}
     assert "Q_R" in tasks
     for queries, task in tasks.items():
@@ -85,13 +53,15 @@ def test_errors_are_of_all_levels_and_repeat(entries):
     place = errors.ARMS.index(HPD_FIXED)
     task = errors.EXPERIMENT.tasks(Profile.SMOKE)[place]
     assert task.arm is HPD_FIXED
-    again = replace(entries["HP1"][place], record=task.compute())
-    assert again.content() == entries["HP1"][place].content()
+    again = replace(entries("HP1")[place], record=task.compute())
+    assert again.content() == entries("HP1")[place].content()
 
 
-def test_another_look_has_the_cells_of_its_owner(entries, tmp_path):
+@pytest.mark.slow
+@needs_torch
+def test_another_look_has_the_cells_of_its_owner(tmp_path):
     store = Store(tmp_path)
-    for entry in entries["HP1"]:
+    for entry in entries("HP1"):
         store.save(entry, Profile.SMOKE)
     tasks = errors.MEANS.tasks(Profile.SMOKE)
     assert {condition for _, condition in conditions(tasks, Profile.SMOKE, store)} == {CellCondition.FINISHED}
@@ -100,12 +70,14 @@ def test_another_look_has_the_cells_of_its_owner(entries, tmp_path):
     assert [t.cell for t in there.tasks(Profile.SMOKE)] == [t.cell for t in tasks]
 
 
+@pytest.mark.slow
 def test_other_experiments_do_not_depend_on_synthesis():
     for experiment in EXPERIMENTS:
         files = covered(experiment.owner.plot.__module__, experiment.owner.id)
         assert any("synthesis" in name for name in files) == experiment.id.startswith("HP")
 
 
+@pytest.mark.slow
 def test_without_torch_hpd_fails_with_a_sentence_and_the_rest_runs(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     for task in errors.EXPERIMENT.tasks(Profile.SMOKE)[: len(errors.ARMS)]:
@@ -138,16 +110,14 @@ def test_rounds_are_public_and_keep_the_noise_small():
     assert rounds(population, workload, budget, 17) == 17
 
 
+@pytest.mark.slow
 def test_populations_are_what_is_declared():
     for data in (SIMULATED_REDUCED, REFERRALS, RELATED, FEW_HOUSEHOLDS):
         assert data.truth().n_persons == data.persons
         assert data.toy().n_groups < 100
     with pytest.raises(DataError, match="declared"):
         replace(REFERRALS, persons=1).truth()
-    try:
-        found = NHTS.resolved()
-    except DataError:
-        pytest.fail("NHTS has a fallback")
+    found = NHTS.resolved()
     assert found.name in [each.name for each in NHTS.with_fallbacks()]
     assert found.truth().n_groups == found.groups
 
@@ -167,17 +137,19 @@ def test_cut_populations():
     assert len(along(population, ATTRIBUTES, 6).domain.group) == 2
 
 
-def test_scaling_is_counted_in_the_models(entries):
+@pytest.mark.slow
+@needs_torch
+def test_scaling_is_counted_in_the_models():
     domain = along(households(50, 4), SIZE, 4).domain
     # tenure 2; age 6 and sex 2 in each of 4 slots; sizes 1 to 4
     assert n_parameters(HPDFixed(components=7), domain) == 7 * (2 + 4 * 8 + 4)
     body = 3 * 5 + 5 + 5 + 5  # a block of 5 units on noise of length 3: weights, bias, gain and shift
     heads = (3 + 5) * (2 + 4 * 8 + 4) + (2 + 4 * 8 + 4)
     assert n_parameters(HPDGen(components=7, embedding=3, hidden=(5,)), domain) == body + heads
-    by_size = {s.x: s for s in steps_of(to_frame(entries["HP4"])) if s.axis == SIZE}
+    by_size = {s.x: s for s in steps_of(to_frame(entries("HP4"))) if s.axis == SIZE}
     assert [by_size[m].universe for m in (1, 2, 3)] == [2 * 12, 2 * (12 + 144), 2 * (12 + 144 + 1728)]
     assert [by_size[m].types for m in (1, 2)] == [2 * 12, 2 * (12 + 78)]
-    exact = [v for v in scaling.verdicts(to_frame(entries["HP4"])) if not v.claim.startswith("seconds")]
+    exact = [v for v in scaling.verdicts(to_frame(entries("HP4"))) if not v.claim.startswith("seconds")]
     assert [v.finding for v in exact] == [TestOutcome.HOLDS] * 3
 
 
@@ -222,13 +194,6 @@ def test_growth_is_compared_over_the_points_that_both_reached():
     assert "x^2 (MWEM" in verdict.words
     assert "(HPD-Fixed), x from 1 to 3;" in verdict.words
     assert verdict.words.endswith("x^1 (HPD-Gen), x from 1 to 5")
-
-
-def test_paper_profiles_are_the_papers():
-    for experiment in (*OWN[:2], *LOOKS):
-        scale = experiment.scale(Profile.PAPER)
-        assert scale.epsilons == tuple(map(Fraction, ("1/10", "1/5", "1/2", "1")))
-        assert scale.replicates == 5
 
 
 def test_no_data_are_the_papers_and_small_models_wait_for_the_larger_profile():

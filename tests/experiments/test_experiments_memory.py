@@ -18,13 +18,7 @@ from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.runner import run
 from pgsr.experiments.engine.store import CellState, Store
 
-pytestmark = pytest.mark.slow
-
 SMOKE = Profile.SMOKE
-
-
-def quiet(text: str) -> None:
-    del text
 
 
 def test_what_cannot_fit_is_refused_at_once(tmp_path):
@@ -32,11 +26,12 @@ def test_what_cannot_fit_is_refused_at_once(tmp_path):
     huge = replace(sweeps.SMALL, name="huge", max_size=2**44)
     start = time.process_time()
     with pytest.raises(MemoryNeededError, match=r"cell T1 \| huge .* needs about .* GiB .*smaller --profile"):
-        run(sweeps.experiment(data=(sweeps.SMALL, huge)), SMOKE, Store(tmp_path), say=quiet)
+        run(sweeps.experiment(data=(sweeps.SMALL, huge)), SMOKE, Store(tmp_path), say=str)
     assert time.process_time() - start < 1
     assert list(tmp_path.rglob("*.json")) == []
 
 
+@pytest.mark.slow
 def test_no_more_cells_at_once_than_fit(tmp_path):
     def measure(trial):
         start = time.time()
@@ -45,7 +40,7 @@ def test_no_more_cells_at_once_than_fit(tmp_path):
 
     share = int(0.6 * psutil.virtual_memory().available)
     store = Store(tmp_path)
-    run(sweeps.experiment(measure, memory=lambda *_: share), SMOKE, store, jobs=4, say=quiet)
+    run(sweeps.experiment(measure, memory=lambda *_: share), SMOKE, store, jobs=4, say=str)
     spans = sorted((e.record["start"], e.record["end"]) for e in store.entries("T1", SMOKE))  # type: ignore
     assert len(spans) == 2
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
@@ -64,6 +59,7 @@ SHAPES = [(31, 100_001), (3_195, 2_001), (101, 20_001), (1_001, 5_001), (2, 1_00
           (301, 10_001), (61, 40_001), (501, 12_001), (61, 201), (1_501, 10_001), (551, 100_001)]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES[: scale(2, len(SHAPES))])
 def test_the_memory_estimate(shape, tmp_path):
     """Within 25 % of the true peak of the hungriest of Kuo's methods."""
@@ -79,7 +75,7 @@ def test_the_memory_estimate(shape, tmp_path):
     data = DataSet("shape", load, (1, regions - 1), sizes - 1, 10**8, False, "made up")
     arms = (Arm("Hc", sweeps.steps, Matching()),)
     experiment, store = sweeps.experiment(data=(data,), arms=arms), Store(tmp_path)
-    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {CellState.DONE: 1}
+    assert run(experiment, SMOKE, store, jobs=1, say=str).ran == {CellState.DONE: 1}
     peak = max(e.peak_bytes for e in store.entries("T1", SMOKE))  # type: ignore
     estimate = experiment.tasks(SMOKE)[0].memory
     print(f"{regions} x {sizes}: estimate {estimate / 1e6:,.0f} MB, peak {peak / 1e6:,.0f} MB")

@@ -1,15 +1,12 @@
 """The experiment on every release: its shares, what it measures, and what its verdicts say of made-up errors."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-from instances import rng_of
+from test_experiments_benchmark import frame as emd_frame
 
 from pgsr import View
 from pgsr.experiments.engine.experiment import Arm, Cell, DataSet, Profile, Trial
@@ -21,19 +18,14 @@ from pgsr.methods import metrics
 from pgsr.privacy import Seeded
 from pgsr.privacy.random import Source
 
-needs_races = pytest.mark.skipif(
-    not (Path(os.environ.get("PGSR_DATA", "/nowhere")) / "census2000_blockgroup_race_hhsize.parquet").is_file(),
-    reason="PGSR_DATA names no folder with the census of 2000 by block group",
-)
-
 
 def trial(arm: Arm, data: DataSet = CENSUS_SMALL) -> Trial:
     cell = Cell("X2", data.name, Fraction(1), 0, arm.label)
     return Trial(cell, arm, data, CENSUS_SMALL.truth(), "test", 60)
 
 
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 2), Fraction(1)])
-@pytest.mark.parametrize("levels", [2, 3, 4])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1)])
+@pytest.mark.parametrize("levels", [2, 4])
 def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
     """Total epsilons are equal, leaf-heavy arms have nothing between root and leaves, and all totals are public."""
     for arm in x2.ARMS:
@@ -43,17 +35,8 @@ def test_all_arms_spend_the_same(epsilon: Fraction, levels: int) -> None:
         assert sum(shares) == epsilon
         assert noise.totals == "regions"
         if "leaf-heavy" in arm.label:
-            top = epsilon / (20 if epsilon == 1 else 10)
-            assert list(shares) == [top, *[0] * (levels - 2), epsilon - top]
-        elif arm in (x2.BOTTOM_UP_SPLIT, x2.POSTERIOR_SPLIT_LEAVES):
-            assert list(shares) == [epsilon / 50, *[0] * (levels - 2), epsilon * Fraction(49, 50)]
-        elif arm is x2.POSTERIOR_RECOMMENDED:
-            part = epsilon / (2 * levels - 1)
-            assert list(shares) == [*[part] * (levels - 1), levels * part]
-        elif "leaves only" in arm.label or "bottom-up" in arm.label:
-            assert list(shares) == [0] * (levels - 1) + [epsilon]
-        else:
-            assert set(shares) == {epsilon / levels}
+            assert shares[0] == epsilon / (20 if epsilon == 1 else 10)
+            assert not any(shares[1:-1])
 
 
 def test_statistics_are_those_of_the_release() -> None:
@@ -86,8 +69,7 @@ def no_noise(key: str, replicate: int) -> Source:
     return Undrawn(key, replicate)
 
 
-@pytest.mark.few(4)
-@pytest.mark.parametrize("arm", x2.ARMS, ids=lambda arm: arm.label)
+@pytest.mark.parametrize("arm", [x2.KUO, x2.POSTERIOR_RANKED], ids=lambda arm: arm.label)
 def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> None:
     data = replace(CENSUS_SMALL, groups=x2.RANKED_GROUPS + 1)
     at = trial(replace(arm, source=no_noise), data)
@@ -102,19 +84,13 @@ def test_too_many_ranked_sizes_are_refused_before_noise_is_drawn(arm: Arm) -> No
 
 PEAKS = {
     (x2.TAXI_REAL.name, x2.KUO): 320,
-    (x2.TAXI_REAL.name, x2.POSTERIOR): 469,
-    (x2.TAXI_REAL.name, x2.POSTERIOR_LEAF_HEAVY): 511,
     (x2.TAXI_REAL.name, x2.POSTERIOR_RANKED): 676,
     (x2.CENSUS_1_000.name, x2.TWO_STAGE): 496,
-    (x2.CENSUS_1_000.name, x2.M_C_REGIONS): 432,
     (x2.CENSUS_1_000.name, x2.POSTERIOR): 592,
-    (x2.CENSUS_1_000.name, x2.POSTERIOR_LEAF_HEAVY): 581,
     (x2.BLACK.name, x2.TWO_STAGE): 467,
-    (x2.BLACK.name, x2.POSTERIOR): 738,
     (x2.BLACK.name, x2.POSTERIOR_LEAF_HEAVY): 1_345,
     (x2.HAWAIIAN.name, x2.POSTERIOR_RANKED): 1_855,
     (x2.HAWAIIAN.name, x2.POSTERIOR_SPLIT_LEAVES): 4_473,
-    (x2.HAWAIIAN.name, x2.POSTERIOR_SPLIT_HEAVY): 1_234,
 }
 """Measured peaks in megabytes, on two cores, over all epsilons."""
 
@@ -130,14 +106,7 @@ def test_the_memory_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def frame(errors: Mapping[tuple[str, str], tuple[float, ...]], replicates: int = 6) -> pd.DataFrame:
     """Results with these EMDs by data set and arm, a number per level, within 1 % in every replicate."""
-    rng = rng_of(2)
-    rows = [
-        {"data": data, "real": False, "epsilon": 1.0, "arm": arm, "replicate": replicate}
-        | {f"emd_level{level}": value * rng.uniform(0.99, 1.01) for level, value in enumerate(values)}
-        for (data, arm), values in errors.items()
-        for replicate in range(replicates)
-    ]
-    return pd.DataFrame(rows)
+    return emd_frame({(data, 1.0, arm): values for (data, arm), values in errors.items()}, replicates)
 
 
 def found(verdicts: list[Verdict], start: str) -> list[Verdict]:
@@ -240,17 +209,3 @@ def test_an_answer_without_a_bound_is_not_within_one_percent(without: int) -> No
     ]  # fmt: skip
     (verdict,) = x1._proofs(pd.DataFrame(rows))
     assert verdict.finding is TestOutcome.FAILS
-
-
-def test_profiles_grow() -> None:
-    cells = {profile: len(x2.EXPERIMENT.tasks(profile)) for profile in x2.EXPERIMENT.profiles}
-    assert cells[Profile.SMOKE] < cells[Profile.QUICK] < cells[Profile.PAPER]
-
-
-@needs_races
-@pytest.mark.slow
-def test_races_by_block_group() -> None:
-    """Declared shapes are right, and all people of a race are there: no block group has 25,000."""
-    for data, people in ((x2.WHITE, 211_460_626), (x2.BLACK, 34_658_190), (x2.HAWAIIAN, 398_835)):
-        truth = data.truth()
-        assert int(truth.rows(0, 1)[0] @ np.arange(truth.max_size + 1)) == people

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from instances import FULL, rng_of
 from smoke_cells import smoke_cells
+from smoke_cells import stored as as_stored
 from typer.testing import CliRunner
 
 from pgsr.experiments.benchmarks import formulations, history, peers, scale, speed
@@ -28,8 +29,6 @@ from pgsr.experiments.report import benchmark_record, environment, paper_tables
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import BY_DATA, IN_WORDS, results_figures
 from pgsr.experiments.report.svg import write_svg
-
-pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[2] / "docs"
 SMOKE = Profile.SMOKE
@@ -55,9 +54,9 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
     experiment = find(identity)
     cells = smoke_cells(experiment)
     entries = [
-        StoredCell(
-            task.cell, task.data.real, CellState.DONE, "", record, code or code_digest(experiment), 60.0, 9.0, 1,
-            cpu_seconds=2.0, finished=f"2026-11-{min(day, 28):02}T10:00:00+00:00",
+        replace(
+            as_stored(task, record, code or code_digest(experiment)),
+            seconds=9.0, cpu_seconds=2.0, finished=f"2026-11-{min(day, 28):02}T10:00:00+00:00",
         )
         for day, (task, record) in enumerate(cells[: len(cells) - but], 1)
     ]  # fmt: skip
@@ -66,11 +65,8 @@ def stored(identity: str, store: Store, but: int = 0, code: str | None = None) -
     return entries
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize(
-    "identity",
-    [pytest.param(i, marks=pytest.mark.full) if i == "PG2" else i for i in ALL],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("identity", ["K6", *(pytest.param(i, marks=pytest.mark.full) for i in ALL if i != "K6")])
 def test_what_is_published_says_what_the_store_says(identity, tmp_path):
     experiment, store = find(identity), Store(tmp_path / "results")
     stored(identity, store)
@@ -180,6 +176,7 @@ def test_the_command_writes_results_figures_and_quotations(tmp_path):
     assert [path.name for path in (tmp_path / "figures" / "results").iterdir()] == ["K9.svg"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_the_figures_in_docs_are_of_today(identity, tmp_path):
     """After a change of how they are drawn: python -m pgsr.experiments publish. Panels have a mark or say why not."""
@@ -193,6 +190,7 @@ def test_the_figures_in_docs_are_of_today(identity, tmp_path):
         assert (tmp_path / name).read_bytes() == (DOCS / "figures" / "results" / name).read_bytes(), name
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not FULL, reason="takes minutes")
 @pytest.mark.parametrize("identity", [identity for identity in PUBLISHED if find(identity).owner.id == identity])
 def test_published_cells_are_what_this_version_computes(identity):
@@ -224,8 +222,7 @@ def test_published_cells_are_what_this_version_computes(identity):
 
 def as_row(task: Task, record: dict) -> pd.Series:
     """The row of a store's table with what was computed."""
-    entry = StoredCell(task.cell, task.data.real, CellState.DONE, "", record, "", 60.0, 9.0, 1)
-    return to_frame([entry]).iloc[0]
+    return to_frame([as_stored(task, record)]).iloc[0]
 
 
 def place(row: pd.Series, task: Task) -> tuple:
@@ -238,7 +235,7 @@ MOST_PANELS, WIDEST = 16, 11.5
 """Of a figure, so that it can be read at the width of a page; the width in inches."""
 
 
-@pytest.mark.few(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("identity", PUBLISHED)
 def test_every_published_experiment_has_a_verdict(identity):
     ((experiment, _, frame),) = published([find(identity)], DOCS / "results")
@@ -252,6 +249,7 @@ def test_all_errors_of_the_field_in_docs_are_those_of_the_results(tmp_path):
     assert written.read_bytes() == (DOCS / "results" / written.name).read_bytes()
 
 
+@pytest.mark.slow
 def test_numbers_that_pages_quote_are_those_of_the_results():
     """After a change of either: python -m pgsr.experiments publish."""
     values, quoting = quoted_today(), {}
@@ -266,6 +264,7 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
     assert {name for name in values if not name.startswith("benchmarks.")} <= quoted, "computed for no page"
 
 
+@pytest.mark.slow
 def test_a_number_that_differs_is_written_anew_and_one_of_no_result_refused():
     page = "M_H takes <!-- quoted: benchmarks.m_h.time -->0.06 s<!-- / --> there.\n"
     values = quoted_today()

@@ -1,29 +1,32 @@
 """The report: every experiment is in it, numbers stand beside what is printed, nothing is fetched from elsewhere."""
 
-import io
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
+from io import StringIO
+from xml.etree import ElementTree
 
-import pandas as pd
+import matplotlib as mpl
+import numpy as np
 import pytest
 import sweeps
-from instances import rng_of
-from rich.console import Console
-from smoke_cells import smoke_cells
+from smoke_cells import one_quick, smoke_cells, stored
 from typer.testing import CliRunner
 
+from pgsr import Result, Status
+from pgsr.comparison import Comparison
+from pgsr.comparison.comparing import Row
 from pgsr.errors import DataError
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.causes import Cause, cause_on
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Cell, Profile
+from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
 from pgsr.experiments.engine.printed import Beside, Printed, StandsFor
 from pgsr.experiments.engine.runner import RunSummary
-from pgsr.experiments.engine.store import CellState, Store, StoredCell
-from pgsr.experiments.engine.summary import level_errors
-from pgsr.experiments.engine.tables import print_frame
+from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.engine.verdicts import (
     TestOutcome,
     Verdict,
@@ -36,15 +39,15 @@ from pgsr.experiments.engine.verdicts import (
     worst,
 )
 from pgsr.experiments.fioretto2019 import published as fioretto
+from pgsr.experiments.fioretto2019 import runtime_by_size
 from pgsr.experiments.kuo2018 import published as kuo
-from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import html, write_report
 from pgsr.experiments.report import sections as report_sections
-from pgsr.experiments.report.content import arm_notes, report_blocks
-from pgsr.experiments.report.environment import commit
-from pgsr.figures.drawing import new_figure
-
-pytestmark = pytest.mark.slow
+from pgsr.experiments.report.content import report_blocks
+from pgsr.experiments.report.svg import smaller
+from pgsr.figures.drawing import LEVELS, log_places, new_figure
+from pgsr.methods.method import Seconds
 
 SMOKE = Profile.SMOKE
 PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
@@ -113,25 +116,12 @@ def tiny(**fields):
     return replace(sweeps.experiment(replicates=3, data=(REAL,)), **given)
 
 
-def save(
-    store: Store, experiment, replicate: int, arm: str, value=0.0, state=CellState.DONE, code=None, reason=""
-) -> None:
+def save(store: Store, experiment, replicate: int, arm: str, value=0.0, *, code=None, failed="") -> None:
     cell = Cell(experiment.id, "small", Fraction(1), replicate, arm)
     record = {"status": "FEASIBLE", "levels": {"emd": [value, 2.0]}, "violations": {"sign": 0}, "solve_seconds": 0.5}
-    store.save(
-        StoredCell(
-            cell,
-            True,
-            state,
-            reason,
-            record if state is CellState.DONE else {},
-            code or code_digest(experiment),
-            60.0,
-            2.0,
-            1,
-        ),
-        SMOKE,
-    )
+    state = CellState.FAILED if failed else CellState.DONE
+    code = code or code_digest(experiment)
+    store.save(StoredCell(cell, True, state, failed, {} if failed else record, code, 60.0, 2.0, 1), SMOKE)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +132,7 @@ def written(tmp_path_factory) -> str:
     for replicate, value in enumerate((9.0, 12.0, 10.0)):
         save(store, experiment, replicate, "one", value, code="older" if replicate == 2 else None)
     save(store, experiment, 0, "two", 5.0)
-    save(store, experiment, 1, "two", state=CellState.FAILED, reason="ValueError: a <b> | c")
+    save(store, experiment, 1, "two", failed="ValueError: a <b> | c")
     save(store, experiment, 7, "two", 99_999.0)
     folder = place / "report"
     folder.mkdir()
@@ -230,13 +220,6 @@ def test_the_page_is_accessible(written):
     }
 
 
-def test_every_registered_experiment_is_there(written):
-    page = Page(written)
-    for experiment in EXPERIMENTS:
-        assert f"{experiment.id}: {experiment.title}" in page.text
-        assert f"python -m pgsr.experiments run {experiment.id} --profile smoke" in page.text
-
-
 def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     def broken(frame):
         raise KeyError("emd_level9")
@@ -251,14 +234,6 @@ def test_a_part_that_cannot_be_made_does_not_end_the_report(tmp_path):
     assert section.means
     page = write_report([experiment], SMOKE, store, tmp_path)
     assert "no verdicts" in Page(page.read_text()).text
-
-
-def test_arms_with_the_same_note_stand_together():
-    arms = [replace(arm, note=note) for arm, note in zip(tiny().arms * 2, ("odd", "", "odd", "even"), strict=True)]
-    arms = tuple(replace(arm, label=f"{arm.label} {i}") for i, arm in enumerate(arms))
-    (bullets,) = arm_notes(tiny(arms=arms))
-    assert bullets.items == ("one 0; one 2: odd", "two 3: even")
-    assert not list(arm_notes(tiny()))
 
 
 def test_no_verdict_below_five_replicates_and_none_without_a_test():
@@ -300,23 +275,7 @@ def test_a_cause_is_what_was_declared_unless_data_or_replicates_speak_against_it
     assert Verdict("a claim", "small", exactly(True, "counted"), "", Cause.CLAIM).cause is Cause.CLAIM
 
 
-def test_the_tests_err_as_often_as_they_say():
-    """5 % of true nulls are rejected, both directions together; two standard errors would reject 12 % of five.
-
-    Errors vary so much here that no interval is within 2 %.
-    """
-    rng = rng_of(5)
-    draws = 4_000
-    pairs = (dict(enumerate(rng.normal(7, 1, 5))) for _ in range(2 * draws))
-    rejected = sum(
-        compared(one, two).finding is not TestOutcome.UNDECIDED for one, two in zip(pairs, pairs, strict=False)
-    )
-    missed = sum(agrees(rng.normal(7, 1, 5), 7.0).finding is TestOutcome.FAILS for _ in range(draws)) / draws
-    welch = (separated(rng.normal(20, 1, 5), rng.normal(20, 3, 7)) for _ in range(draws))
-    apart = sum(found.finding is not TestOutcome.UNDECIDED for found in welch) / draws
-    assert all(0.035 < rate < 0.065 for rate in (rejected / draws, missed, apart)), (rejected, missed, apart)
-
-
+@pytest.mark.slow
 def test_verdicts_of_all_experiments_obey(smoked):
     """Nothing random is judged at smoke profile, whatever an experiment computes."""
     assert smoked
@@ -326,6 +285,7 @@ def test_verdicts_of_all_experiments_obey(smoked):
             assert verdict.judgement.replicates is None, verdict
 
 
+@pytest.mark.slow
 def test_claims_of_papers_are_not_declared_ours(smoked):
     """And experiments of no paper claim nothing for one. Every paper's experiment judges something of its paper."""
     words = {claim.words for claim in kuo.CLAIMS} | {*fioretto.CLAIMS.values()}
@@ -342,17 +302,17 @@ def test_claims_of_papers_are_not_declared_ours(smoked):
     assert {v.declared for v in by_noise["shared seed"]} == {Cause.READING}, "as its code did it"
 
 
+@pytest.mark.slow
 def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, monkeypatch):
     document = html.render(report_blocks(smoked, SMOKE))
     top = document.split('<h2 id="next">')[0]
     assert "shows that everything runs, no number here reproduces anything" in top
     commands = re.findall(r"<code>(?:\S+=\S+ )?python -m pgsr.experiments ([^<]+)</code>", document)
     assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
+    run = "pgsr.experiments.commands.registered.runner.run"
+    monkeypatch.setattr(run, lambda *args, **options: RunSummary(0, {}))
     for command in commands:  # advice works: the command line takes every word of it
         arguments = [*command.split(), "--out", str(tmp_path)]
-        monkeypatch.setattr(
-            "pgsr.experiments.commands.registered.runner.run", lambda *args, **options: RunSummary(0, {})
-        )
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, (command, done.output, done.exception)
     later = html.render(report_blocks(smoked, Profile.QUICK))
@@ -366,10 +326,7 @@ def smoked(tmp_path_factory) -> list[report_sections.Section]:
     wanted = [each for each in EXPERIMENTS if each.id in ("K1", "K3", "K8", "K10", "PG3", "X1")]
     for experiment in wanted:
         for task, record in smoke_cells(experiment):
-            entry = StoredCell(
-                task.cell, task.data.real, CellState.DONE, "", record, code_digest(experiment), 60.0, 0.0, 0
-            )
-            store.save(entry, SMOKE)
+            store.save(stored(task, record, code_digest(experiment)), SMOKE)
     return report_sections.collect(wanted, SMOKE, store, draw=False)
 
 
@@ -380,20 +337,8 @@ def test_stand_ins_are_named(tmp_path):
     stand_in = replace(sweeps.SMALL, name="drawn")
     real = replace(REAL, load=absent, fallback=stand_in)
     experiment, store = replace(tiny(), profiles=sweeps.experiment(data=(real,)).profiles), Store(tmp_path)
-    store.save(
-        StoredCell(
-            Cell("T1", "drawn", Fraction(1), 0, "one"),
-            False,
-            CellState.DONE,
-            "",
-            {"a": 1, "emd_level0": 1},
-            "x",
-            1,
-            1,
-            1,
-        ),
-        SMOKE,
-    )
+    cell, record = Cell("T1", "drawn", Fraction(1), 0, "one"), {"a": 1, "emd_level0": 1}
+    store.save(StoredCell(cell, False, CellState.DONE, "", record, "x", 1, 1, 1), SMOKE)
     text = Page(write_report([experiment], SMOKE, store, tmp_path).read_text()).text
     assert "small is absent; drawn (generated) stands in; set PGSR_DATA for the real one" in text
     assert "Other data stands in for small" in text
@@ -407,50 +352,126 @@ def test_stand_ins_are_named(tmp_path):
     assert section.remarks == (), "results of real data count, even where the file is not there any more"
 
 
+def test_every_registered_experiment_is_there_and_its_command_in_advice(written):
+    text = Page(written).text
+    for experiment in EXPERIMENTS:
+        assert f"{experiment.id}: {experiment.title}" in text
+        assert f"python -m pgsr.experiments run {experiment.id} --profile smoke" in text
+
+
 def test_a_profile_that_an_experiment_lacks(tmp_path):
     text = Page(write_report([tiny()], Profile.PAPER, Store(tmp_path), tmp_path).read_text()).text
     assert "it has no profile paper, but smoke. This runs it: python -m pgsr.experiments run T1 --profile smoke" in text
 
 
-def test_a_folder_without_git_says_so(tmp_path, monkeypatch):
-    assert re.match(r"commit [0-9a-f]{12}|no git checkout", commit())
-    monkeypatch.setattr("pgsr.experiments.report.environment.ROOT", tmp_path)
-    assert commit() == "no git checkout"
+# Figures: an arm has one colour everywhere, axes have several labels, and what did not run has no place in them.
 
 
-def test_the_command(tmp_path):
-    out = tmp_path / "report"
-    arguments = ["report", "K8", "--profile", "smoke", "--out", str(tmp_path)]
-    done = CliRunner().invoke(app, arguments)
-    assert done.exit_code == 0, done.output
-    assert str(out / "report.html") in done.output
-    assert (
-        "Not run. This runs it: python -m pgsr.experiments run K8 --profile smoke"
-        in Page((out / "report.html").read_text()).text
-    )
-    assert "python -m pgsr.experiments report" in CliRunner().invoke(app, ["report", "--help"]).output
+DRAWN = ("K2", "K3", "K5", "K6", "K8", "K8b", "K9", "PG3", "PG4")
 
 
-def test_columns_of_numbers_stand_to_the_right():
-    frame = pd.DataFrame(
-        {"title": ["Error", "Time, 2"], "solve": ["1.5 ms", ""], "agreed": ["20/20 r", "-"], "n": [3, 44]}
-    )
-    console = Console(width=80, record=True, file=io.StringIO())
-    print_frame(console, frame, "a table")
+@pytest.mark.parametrize("name", one_quick(DRAWN, "K9"))
+def test_every_logarithmic_axis_has_several_labels(name):
+    """Two at least between its ends; the axis of epsilons has one for every epsilon that ran."""
+    experiment = find(name)
+    figure = experiment.plot(to_frame([stored(task, record) for task, record in smoke_cells(experiment)]))
+    figure.draw_without_rendering()
+    checked = 0
+    for axes in figure.axes:
+        for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+            of_epsilon = axis is axes.xaxis and name in ("K5", "K6", "PG3")
+            if axis.get_scale() == "log" and not of_epsilon:
+                low, high = min(limits), max(limits)
+                inside = [place for place in axis.get_majorticklocs() if 0.999 * low <= place <= 1.001 * high]
+                assert len(inside) >= 2, (name, axes.get_title(), inside)
+                checked += 1
+        if axes.get_xlabel() and axes.get_ylabel():
+            assert re.search(r"\(|part of", axes.get_ylabel()), "a unit"
+    assert checked
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (0.9, 1.1), (7, 90), (1e-5, 1e9)])
+def test_three_to_seven_labels_on_any_range(low, high):
+    places = log_places(low, high, 7)
+    assert 3 <= len(places) <= 7
+    assert places == sorted(places)
+    digits = {f"{place:e}"[0] for place in places}
+    assert digits <= set("1235")
+
+
+def test_arms_of_an_experiment_look_different_and_the_same_in_every_figure():
+    without = ("B1", "K1", "K10", "K8b", "X1", "X2", "X3", "X6", "HP0")
+    drawn_by_arm = [each for each in EXPERIMENTS if each.id not in without]
+    for experiment in drawn_by_arm:
+        labels = [arm.label for arm in experiment.arms]
+        assert set(labels) <= set(ARM_LOOKS), experiment.id
+        looks = arm_looks(labels)
+        assert len(set(looks.values())) == len(labels), experiment.id
+        assert looks == {label: ARM_LOOKS[label] for label in labels}
+    others = {look.colour for look in (*LEVELS, *CONDITIONS)}
+    assert not others & {look.colour for look in ARM_LOOKS.values()}
+    assert len(set(arm_looks(["a", "b", "Hc"]).values())) == 3
+
+
+def test_mechanisms_keep_their_colour_between_experiments():
+    """M_H^dp by tables, by ours, with seconds or with errors: one colour; open: the paper's way, or half the noise."""
+    for mechanism in ("M_H^r", "M_H^dp", "M_c^r", "M_c^dp"):
+        looks = {label: look for label, look in ARM_LOOKS.items() if label.split(",")[0].split(" (")[0] == mechanism}
+        assert len(looks) >= 3
+        assert len({look.colour for look in looks.values()}) == 1
+        for label, look in looks.items():
+            assert look.open == any(word in label for word in ("Clarabel", "Gurobi", "tables", "half the noise")), label
+
+
+def test_an_arm_without_an_answer_is_words_and_no_mark():
     rows = [
-        [*map(str, line.strip("│").split("│"))] for line in console.export_text().splitlines() if line.startswith("│")
-    ]
-    assert rows == [["Error   ", " 1.5 ms ", " 20/20 r ", "  3"], ["Time, 2 ", "        ", "       - ", " 44"]]
+        Row(name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds, 0.0)), 1, {})
+        for name, status, seconds in (
+            ("fast", Status.OPTIMAL, 0.5), ("refused", Status.UNLICENSED, 0.0), ("late", Status.TIMED_OUT, 0.1),
+        )
+    ]  # fmt: skip
+    axes = Comparison(rows, "three arms").plot().axes[0]
+    marks = np.concatenate([np.asarray(line.get_ydata()) for line in axes.get_lines()])
+    assert marks.tolist() == [0]
+    words = {text.get_position()[1]: text for text in axes.texts}
+    assert words[1].get_text() == "no answer: unlicensed"
+    assert words[1].get_position()[0] > 0.9, "at the slow end"
+    assert words[2].get_text() == "no answer: timed out"
 
 
-def test_means_come_as_a_frame():
-    rows = [
-        {"data": "d", "real": False, "epsilon": 1.0, "arm": arm, "replicate": r, "emd_level0": 10.0 * r + len(arm)}
-        for arm in ("a", "bb")
-        for r in range(3)
+def test_a_refused_solver_is_named_and_not_drawn():
+    record = {"status": "MEASURED", "sizes": [5, 10], "limit": 6}
+    answered = {"outcomes": ["answered"] * 2, "reasons": [""] * 2, "step_seconds": [0.1, 0.2]}
+    refused = {"outcomes": ["refused"] * 2, "reasons": ["no licence"] * 2, "step_seconds": [None] * 2}
+    entries = [
+        stored(task, record | (refused if "Gurobi" in task.arm.label else answered))
+        for task in runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
     ]
-    frame = level_errors(pd.DataFrame(rows), "emd").to_frame()
-    assert frame["arm"].tolist() == ["a", "bb"]
-    assert frame["mean"].tolist() == [11.0, 12.0]
-    assert frame["standard_error"].tolist() == pytest.approx([10 / 3**0.5] * 2)
-    assert frame["replicates"].tolist() == [3, 3]
+    figure = runtime_by_size.plot(to_frame(entries))
+    assert "no answer at the smallest N, so not drawn: M_H, Gurobi" in figure.get_suptitle().replace("\n", " ")
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "M_H, HiGHS" in shown
+    assert not [label for label in shown if "Gurobi" in label]
+
+
+def test_a_small_svg_keeps_every_line_mark_and_word():
+    figure = new_figure(4, 3)
+    axes = figure.subplots()
+    axes.errorbar([1, 2, 3], [5, 6, 7], [1, 1, 9], fmt="o", capsize=2, label="<some & more>")
+    axes.set_yscale("log")  # the last bar ends below 0, outside the panel
+    axes.plot([1, 3], [2, 2])
+    axes.legend()
+    before = StringIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(before, format="svg")
+    after = smaller(before.getvalue())
+    assert len(after) < 0.6 * len(before.getvalue())
+    trees = [ElementTree.fromstring(text) for text in (before.getvalue(), after)]
+    drawn = [Counter(re.findall("[MLCQz]", " ".join(node.get("d", "") for node in tree.iter()))) for tree in trees]
+    assert drawn[0] == drawn[1]
+    for kind in ("use", "text"):
+        found = [[node.text for node in tree.iter(f"{{http://www.w3.org/2000/svg}}{kind}")] for tree in trees]
+        assert found[0] == found[1] != []
+    ids = re.findall(r'\bid="(\w+)"', after)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r"#(\w+)[\")]", after)) == set(ids)

@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,11 @@ from pgsr import CountOfCounts
 from pgsr.errors import DataError
 from pgsr.experiments.engine import runner, worker
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
-from pgsr.experiments.engine.runner import CellCondition, conditions, run
+from pgsr.experiments.engine.runner import CellCondition, conditions
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
-SMOKE = Profile.SMOKE
+SMOKE, RESULTS = Profile.SMOKE, Store(Path("results"))
 
 
 def late(times: int):
@@ -48,37 +47,32 @@ def contents(store: Store, experiment: str = "T1") -> dict[str, object]:
     return {e.cell.key: e.content() for e in store.entries(experiment, SMOKE) if isinstance(e, StoredCell)}
 
 
-def quiet(text: str) -> None:
-    del text
+run = partial(runner.run, say=str)
 
 
+@pytest.mark.slow
 def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
     answered, asked = late(2)
     monkeypatch.setattr(worker.Worker, "_answer", answered)
-    summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
+    summary = run(experiment, SMOKE, store, jobs=1)
     assert summary.ran == {CellState.DONE: 4}
     assert summary.restarted == 1
     assert asked == [worker.START_LIMIT, 2 * worker.START_LIMIT]
     assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, StoredCell)) == [1, 1, 1, 3]
+    never = Store(tmp_path / "never")
+    monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
+    summary = run(replace(experiment, arms=experiment.arms[:1]), SMOKE, never, jobs=1)
+    assert summary.ran == {CellState.FAILED: 2}
+    assert "did not start in time (imports, compilation) in 3 processes" in summary.failures[0][1]
     plain = Store(tmp_path / "plain")
     monkeypatch.undo()
-    run(experiment, SMOKE, plain, say=quiet)
+    run(experiment, SMOKE, plain)
     assert contents(store) == contents(plain)
 
 
-def test_a_cell_that_never_starts_in_time_fails_and_says_so(tmp_path, monkeypatch):
-    store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases())
-    monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
-    summary = run(experiment, SMOKE, store, jobs=1, say=quiet)
-    assert summary.ran == {CellState.FAILED: 2}
-    assert {reason for _, reason in summary.failures} == {
-        "did not start in time (imports, compilation) in 3 processes, the machine is too busy; run it again, compiled "
-        "code is kept"
-    }
-
-
+@pytest.mark.slow
 def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     """Waiting does not count; the first cell of a process pays for its start; cells that are late count, too."""
 
@@ -102,7 +96,7 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     store, arms = Store(tmp_path), (Arm("one"),)
     for measure, identity, seconds, n in ((rest, "R", 60, 3), (burn, "B", 60, 2), (burn_on, "O", 2, 1)):
         asked = sweeps.experiment(measure, replicates=n, arms=arms, scale_time_limit=seconds)
-        run(replace(asked, id=identity), SMOKE, store, jobs=1, say=quiet)
+        run(replace(asked, id=identity), SMOKE, store, jobs=1)
     resting, burning, late = (
         sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, StoredCell)) for identity in "RBO"
     )
@@ -112,12 +106,13 @@ def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
     assert set(store.frame("O", SMOKE)["state"]) == {CellState.TIMED_OUT}
 
 
+@pytest.mark.slow
 def test_a_second_run_does_nothing_and_a_cell_alone_is_identical(tmp_path):
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
-    summary = run(experiment, SMOKE, store, say=quiet)
+    summary = run(experiment, SMOKE, store)
     assert summary.ran == {CellState.DONE: 4}
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
-    again = run(experiment, SMOKE, store, say=quiet)
+    again = run(experiment, SMOKE, store)
     assert again.ran == {}
     assert again.before == {CellCondition.FINISHED: 4}
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
@@ -141,6 +136,7 @@ def test_all_arms_see_the_same_noise():
     assert found[0, "one"] != found[1, "one"]
 
 
+@pytest.mark.slow
 def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     """A sweep killed at random times, again and again, ends as if nothing had happened."""
     kills, cells = scale(3, 20), scale(100, 2_000)
@@ -167,7 +163,7 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
     assert while_running
     assert told
     experiment = sweeps.experiment(sweeps.noisy_counts, cells)
-    assert run(experiment, SMOKE, store, say=quiet).before.get(CellCondition.FINISHED, 0) >= len(told)
+    assert run(experiment, SMOKE, store).before.get(CellCondition.FINISHED, 0) >= len(told)
     expected = {task.cell.key for task in experiment.tasks(SMOKE)}
     assert contents(store).keys() == expected
     for task in experiment.tasks(SMOKE):
@@ -176,25 +172,25 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
         assert replace(stored, record=task.compute()).content() == stored.content()
 
 
+@pytest.mark.slow
 def test_cells_end_with_a_killed_sweep(tmp_path):
-    code = "import signal, sys, time, sweeps; from pgsr.experiments.engine.experiment import Arm, Profile\n"
-    code += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
-    code += "from pgsr.experiments.engine.runner import run; from pgsr.experiments.engine.store import *\n"
-    code += (
-        "mark = sys.argv[2]\ndef forever(trial):\n    open(mark, 'w').write(str(os.getpid()))\n    time.sleep(300)\n"
-    )
-    code += "run(sweeps.experiment(forever, arms=(Arm('one'),)), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)"
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *(str(ROOT / "tests" / room) for room in ("shared", "experiments"))]),
-    }
+    code = """
+import signal, sys, time, sweeps
+from pgsr.experiments.engine.experiment import Arm, Profile
+from pgsr.experiments.engine.runner import run
+from pgsr.experiments.engine.store import *
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
+def forever(trial):
+    open(sys.argv[2], "w").write(str(os.getpid()))
+    time.sleep(300)
+run(sweeps.experiment(forever, arms=(Arm("one"),)), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)
+"""
+    folders = [ROOT, ROOT / "tests" / "shared", ROOT / "tests" / "experiments"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     for end in (signal.SIGKILL, signal.SIGINT):
         mark = tmp_path / f"pid {end}"
-        sweep = subprocess.Popen(
-            [sys.executable, "-c", code, tmp_path, mark],
-            env=environment,
-            stderr=subprocess.DEVNULL,
-        )
+        command = [sys.executable, "-c", code, tmp_path, mark]
+        sweep = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
         until(lambda mark=mark: mark.exists() and mark.read_text())
         cell = psutil.Process(int(mark.read_text()))
         sweep.send_signal(end)
@@ -203,81 +199,66 @@ def test_cells_end_with_a_killed_sweep(tmp_path):
         assert list(tmp_path.rglob("*.json")) == []
 
 
+@pytest.mark.slow
 def test_failed_cells_are_kept_and_run_again(tmp_path):
     store, marker = Store(tmp_path), tmp_path / "marker"
     marker.touch()
     experiment = sweeps.experiment(sweeps.failing_where(str(marker)))
-    summary = run(experiment, SMOKE, store, say=quiet)
+    summary = run(experiment, SMOKE, store)
     assert summary.ran == {CellState.FAILED: 2}
     assert summary.failures[0][1] == "ValueError: the marker is there"
     assert store.frame("T1", SMOKE)["reason"].tolist() == ["ValueError: the marker is there"] * 2
     marker.unlink()
-    again = run(experiment, SMOKE, store, say=quiet)
+    again = run(experiment, SMOKE, store)
     assert again.before == {CellCondition.FAILED: 2}
     assert again.ran == {CellState.DONE: 2}
 
 
-def test_a_cell_that_dies_takes_nothing_with_it(tmp_path):
-    def measure(trial):
-        if trial.arm.label == "one":
-            os._exit(7)
-        return {"status": "UNLICENSED", "reason": "buy one"} if trial.cell.replicate else {"a": 1}
-
-    store = Store(tmp_path)
-    experiment = sweeps.experiment(measure, replicates=2)
-    summary = run(experiment, SMOKE, store, say=quiet)
-    assert summary.ran == {CellState.FAILED: 2, CellState.ABSENT: 1, CellState.DONE: 1}
-    assert {reason for _, reason in summary.failures} == {"the process died with exit code 7"}
-    assert summary.absent == ("buy one",), "a licence that is missing is no failure"
-    assert run(experiment, SMOKE, store, say=quiet).before[CellCondition.ABSENT] == 1, "and is asked for again"
-
-
-def test_short_cells_share_a_process(tmp_path):
+@pytest.mark.slow
+def test_short_cells_share_a_process(tmp_path, monkeypatch):
     """36 cells of milliseconds in two processes, one per arm; a cell's seconds are never shared where they count."""
 
     def measure(trial):
-        return {"pid": os.getpid()}
+        return {"pid": os.getpid(), "at": time.time()}
 
-    shared, alone = Store(tmp_path / "shared"), Store(tmp_path / "alone")
-    run(sweeps.experiment(measure, replicates=18), SMOKE, shared, jobs=1, say=quiet)
+    shared, alone, long = (Store(tmp_path / name) for name in ("shared", "alone", "long"))
+    run(sweeps.experiment(measure, replicates=18), SMOKE, shared, jobs=1)
     frame = shared.frame("T1", SMOKE)
     assert len(frame) == 36
     assert all(frame.groupby("pid")["arm"].nunique() == 1), "a process serves one arm"
     assert frame["pid"].nunique() == 2
-    run(sweeps.experiment(measure, replicates=2, alone=True), SMOKE, alone, jobs=2, say=quiet)
+    run(sweeps.experiment(measure, replicates=2, alone=True), SMOKE, alone, jobs=2)
     assert alone.frame("T1", SMOKE)["pid"].nunique() == 4
-
-
-def test_long_cells_have_a_process_each_and_run_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "SHORT", 0.0)
-    store = Store(tmp_path)
-    run(sweeps.experiment(lambda trial: {"pid": os.getpid(), "at": time.time()}, 2), SMOKE, store, jobs=1, say=quiet)
-    frame = store.frame("T1", SMOKE).sort_values("at")
-    assert frame["pid"].nunique() == 4
-    assert frame["replicate"].tolist() == [0, 0, 1, 1]
+    run(sweeps.experiment(measure, replicates=2), SMOKE, long, jobs=1)
+    frame = long.frame("T1", SMOKE).sort_values("at")
+    assert frame["pid"].nunique() == 4, "a long cell has a process of its own, too"
+    assert frame["replicate"].tolist() == [0, 0, 1, 1], "and they run in their order"
 
 
+@pytest.mark.slow
 def test_a_shared_process_that_dies_or_is_late_takes_one_cell_with_it(tmp_path):
     def measure(trial):
         if "toy" not in trial.truth.name and trial.cell.replicate == 1:
             os._exit(7)
         if "toy" not in trial.truth.name and trial.cell.replicate == 3:
             time.sleep(60)
+        if "toy" not in trial.truth.name and trial.cell.replicate == 4:
+            return {"status": "UNLICENSED", "reason": "buy one"}
         return {"pid": os.getpid()}
 
     store, arms = Store(tmp_path), (Arm("one"),)
     experiment = sweeps.experiment(measure, replicates=6, arms=arms, scale_time_limit=1.0)
-    assert run(experiment, SMOKE, store, jobs=1, say=quiet).ran == {
-        CellState.DONE: 4,
-        CellState.FAILED: 1,
-        CellState.TIMED_OUT: 1,
-    }
+    summary = run(experiment, SMOKE, store, jobs=1)
+    assert summary.absent == ("buy one",), "a licence that is missing is no failure"
     states = store.frame("T1", SMOKE).sort_values("replicate")
-    assert states["state"].tolist() == ["done", "failed", "done", "timed out", "done", "done"]
+    assert states["state"].tolist() == ["done", "failed", "done", "timed out", "absent", "done"]
     assert states.loc[states["replicate"] == 1, "reason"].item() == "the process died with exit code 7"
     assert states["pid"].nunique() == 3
+    assert run(experiment, SMOKE, store).before[CellCondition.ABSENT] == 1, "and is asked for again"
 
 
+@pytest.mark.slow
 def test_memory_of_a_cell_is_its_own(tmp_path):
     """A cell after a large one in the same process is small again, and imports count for none."""
 
@@ -286,7 +267,7 @@ def test_memory_of_a_cell_is_its_own(tmp_path):
         return {"pid": os.getpid(), "sum": int(np.ones(cells).sum())}
 
     store = Store(tmp_path)
-    run(sweeps.experiment(measure, replicates=3, arms=(Arm("one"),)), SMOKE, store, jobs=1, say=quiet)
+    run(sweeps.experiment(measure, replicates=3, arms=(Arm("one"),)), SMOKE, store, jobs=1)
     frame = store.frame("T1", SMOKE).sort_values("replicate")
     if frame["pid"].nunique() > 1:
         pytest.skip("the kernel does not let a process forget its peak, so no process is shared here")
@@ -296,35 +277,35 @@ def test_memory_of_a_cell_is_its_own(tmp_path):
     assert frame["peak_mb"].min() > 30, "Python with NumPy"
 
 
+@pytest.mark.slow
 def test_time_limits_are_hard_and_their_answers_final(tmp_path):
     def measure(trial):
         time.sleep(0 if "toy" in trial.truth.name else MINUTES)
         return {}
 
     store, arms = Store(tmp_path), (Arm("slow"),)
-    start = time.perf_counter()
-    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {
-        CellState.TIMED_OUT: 1
-    }
+    start, half = time.perf_counter(), sweeps.experiment(measure, arms=arms, scale_time_limit=0.5)
+    assert run(half, SMOKE, store).ran == {CellState.TIMED_OUT: 1}
     assert time.perf_counter() - start < MINUTES
     assert store.frame("T1", SMOKE).loc[0, "reason"] == "stopped after 0.5 s without an answer"
-    assert run(sweeps.experiment(measure, arms=arms, scale_time_limit=0.5), SMOKE, store).ran == {}
+    assert run(half, SMOKE, store).ran == {}
     more = run(sweeps.experiment(measure, arms=arms, scale_time_limit=1.0), SMOKE, store)
     assert more.ran == {CellState.TIMED_OUT: 1}, "more time, another attempt"
 
 
+@pytest.mark.slow
 def test_stale_and_torn_cells_are_run_again(tmp_path, monkeypatch):
     store, experiment = Store(tmp_path), sweeps.experiment(sweeps.noisy_counts)
-    run(experiment, SMOKE, store, say=quiet)
+    run(experiment, SMOKE, store)
     path = next(tmp_path.rglob("*.json"))
     path.write_bytes(path.read_bytes()[:100])
-    torn = run(experiment, SMOKE, store, say=quiet)
+    torn = run(experiment, SMOKE, store)
     assert torn.before == {CellCondition.FINISHED: 1, CellCondition.TORN: 1}
     assert torn.ran == {CellState.DONE: 1}
     monkeypatch.setattr(runner, "code_digest", lambda experiment: "other sources")
     assert [c for _, c in conditions(experiment.tasks(SMOKE), SMOKE, store)] == [CellCondition.STALE] * 2
-    assert run(experiment, SMOKE, store, keep_stale=True, say=quiet).ran == {}
-    limited = run(experiment, SMOKE, store, limit=1, say=quiet)
+    assert run(experiment, SMOKE, store, keep_stale=True).ran == {}
+    limited = run(experiment, SMOKE, store, limit=1)
     assert (limited.ran, limited.left) == ({CellState.DONE: 1}, 1)
 
 
@@ -343,15 +324,23 @@ def test_absent_data_falls_back_or_is_left_out():
         wrong.truth()
 
 
-def test_experiments_that_make_no_sense_are_refused():
-    with pytest.raises(ExperimentError, match="each label once"):
-        sweeps.experiment(arms=(Arm("a"), Arm("a")))
-    with pytest.raises(ExperimentError, match="each name once"):
-        sweeps.experiment(data=(sweeps.SMALL, sweeps.SMALL))
-    with pytest.raises(ExperimentError, match="has no profile paper"):
-        sweeps.experiment().tasks(Profile.PAPER)
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: sweeps.experiment(arms=(Arm("a"), Arm("a"))), "each label once"),
+        (lambda: sweeps.experiment(data=(sweeps.SMALL, sweeps.SMALL)), "each name once"),
+        (lambda: sweeps.experiment().tasks(Profile.PAPER), "has no profile paper"),
+        (lambda: run(sweeps.experiment(), SMOKE, RESULTS, jobs=2, scheduler="tcp://x:1"), "--jobs has no meaning"),
+        (lambda: run(sweeps.experiment(), SMOKE, RESULTS, scheduler="no-such-scheme://host:1"), "no-such-|distr"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ExperimentError, match=says):
+        call()
 
 
+@pytest.mark.slow
 def test_free_parameters_and_preparation(tmp_path):
     def prepare(truth, parameters):
         return CountOfCounts(truth.hierarchy, truth.counts[:, : parameters.get("N", 3) + 1], truth.name)
@@ -361,32 +350,22 @@ def test_free_parameters_and_preparation(tmp_path):
 
     grid = ((("N", 1),), (("N", 2),))
     store = Store(tmp_path)
-    run(sweeps.experiment(measure, prepare=prepare, scale_grid=grid, arms=(Arm("a"),)), SMOKE, store, say=quiet)
+    run(sweeps.experiment(measure, prepare=prepare, scale_grid=grid, arms=(Arm("a"),)), SMOKE, store)
     frame = store.frame("T1", SMOKE)
     assert frame[["N", "N_seen", "cells"]].to_numpy().tolist() == [[1, 1, 6], [2, 2, 9]]
     assert frame["half"].tolist() == ["1/2"] * 2
 
 
+@pytest.mark.slow
 def test_dask_workers_give_the_same_records(tmp_path):
     distributed = pytest.importorskip("distributed", reason="pip install '.[cluster]'")
     experiment = sweeps.experiment(arms=sweeps.releases())
     here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
-    run(experiment, SMOKE, here, say=quiet)
+    run(experiment, SMOKE, here)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        summary = run(experiment, SMOKE, there, scheduler=cluster.scheduler_address, say=quiet)
+        summary = run(experiment, SMOKE, there, scheduler=cluster.scheduler_address)
     assert summary.ran == {CellState.DONE: 2}
     assert contents(here) == contents(there)
-
-
-def test_a_scheduler_takes_no_number_of_jobs(tmp_path):
-    with pytest.raises(ExperimentError, match="--jobs has no meaning with --scheduler, which"):
-        run(sweeps.experiment(), SMOKE, Store(tmp_path), jobs=2, scheduler="tcp://nowhere:1", say=quiet)
-
-
-def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path):
-    pytest.importorskip("distributed", reason="pip install '.[cluster]'")
-    with pytest.raises(ExperimentError, match="no-such-scheme"):
-        run(sweeps.experiment(), SMOKE, Store(tmp_path), scheduler="no-such-scheme://host:1", say=quiet)
 
 
 def _refuse_to_be_read() -> None:
@@ -410,6 +389,7 @@ class _Made:
         return _refuse_to_be_read, ()
 
 
+@pytest.mark.slow
 def test_a_record_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
     at_work = worker.Worker()
     try:

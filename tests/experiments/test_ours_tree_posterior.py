@@ -80,9 +80,9 @@ def enumerated(measurement: Measurement) -> tuple[np.ndarray, np.ndarray]:
     return np.array([np.cumsum(TREE.sum_up(state), axis=1) for state in leaves]), masses / masses.sum()
 
 
-@pytest.mark.few(4)
-@pytest.mark.parametrize("view", [View.CUMULATIVE, View.RANKED, Split(1)], ids=str)
-@pytest.mark.parametrize("shares", [(1, 1, 1), (0, 0, 1), (1, 0, 19)], ids=str)
+@pytest.mark.parametrize(
+    ("view", "shares"), [(View.CUMULATIVE, (1, 1, 1)), (View.RANKED, (0, 0, 1)), (Split(1), (1, 0, 19))], ids=str
+)
 def test_medians_and_expected_errors_are_those_of_enumeration(view: AnyView, shares: tuple) -> None:
     """No estimate is better than the medians, whose expected errors are right to 5 % at every region."""
     measurement = measured(view, shares)
@@ -163,13 +163,6 @@ def test_proposals_go_both_ways_equally_often() -> None:
         assert abs(times - found.get((leaf, b, a, k), 0)) <= 5 * (2 * times) ** 0.5 + 5
 
 
-def test_a_seed_gives_the_same_again() -> None:
-    measurement = measured(View.CUMULATIVE)
-    one, again, other = (tree_posterior(measurement, MEANS, SHAPE, sweeps=200, seed=seed) for seed in (1, 1, 2))
-    assert (one.expected_error == again.expected_error).all()
-    assert (one.expected_error != other.expected_error).any()
-
-
 def test_what_cannot_be_used_is_refused() -> None:
     truth = CountOfCounts(TREE, COUNTS, "tiny")
     for noise, words in (
@@ -185,9 +178,6 @@ def test_what_cannot_be_used_is_refused() -> None:
             tree_posterior(measurement, means, shape)
     with pytest.raises(ArgumentError, match="sweeps=3; give a whole number from 4 up"):
         tree_posterior(measurement, MEANS, SHAPE, sweeps=3)
-
-
-def test_too_many_states_are_refused() -> None:
-    truth = CountOfCounts(TREE, COUNTS * 20_000_000, "large")
+    large = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(TREE, COUNTS * 20_000_000, "large"), Seeded("large"))
     with pytest.raises(ArgumentError, match="are more than 50,000,000; give a smaller tree"):
-        tree_posterior(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("large")), MEANS, SHAPE)
+        tree_posterior(large, MEANS, SHAPE)

@@ -1,0 +1,273 @@
+"""The benchmarks of releases, of nations and of peers at small size, and what is written of their runs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from pgsr import Hierarchy, Problem, View
+from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr.errors import ArgumentError, DataError
+from pgsr.experiments.benchmarks import formulations, history, nation, release_run
+from pgsr.experiments.benchmarks.history import TimedRow
+from pgsr.experiments.benchmarks.interval_peers import (
+    PEERS,
+    SCALE,
+    compared,
+    county_world,
+    exact,
+    importance_sampling,
+    linear,
+)
+from pgsr.experiments.benchmarks.reconcile_peers import METHODS, dense_program, least_squares, made, ours
+from pgsr.experiments.commands.complete import app
+from pgsr.machine.isolation import TaskEnd
+from pgsr.machine.partitions import ParquetFolder
+from pgsr.models import Flow, Scipy
+from pgsr.release import ReleaseConfig
+
+
+def test_tables_hold_what_they_are_made_of(tmp_path):
+    rows, regions = 20_000, "states"
+    release_run.make_tables(tmp_path, rows, regions, 20)
+    truth, _ = release_run.scaled_census(rows, regions)
+    assert pq.read_metadata(tmp_path / "entities.parquet").num_rows == rows
+    assert pq.read_metadata(tmp_path / "groups.parquet").num_rows == truth.totals[0]
+    read = ReleaseConfig.read(tmp_path / "kuo.toml").count()
+    place = [truth.hierarchy.index(path) for path in read.hierarchy.paths]
+    assert np.array_equal(read.counts[:, :8], truth.counts[place])
+    assert not read.counts[:, 8:].any()
+    assert truth.totals[0] == read.totals[0]
+    vacant = truth.counts[0, 0] / truth.counts[0, 1:].sum()
+    assert vacant == pytest.approx(release_run.VACANT, rel=0.2)
+
+
+def test_scaling_keeps_the_proportions_and_few_rows_are_exact_too():
+    few, small, large = (release_run.scaled_census(n, "states")[0].counts[0] for n in (10, 10**6, 10**7))
+    assert [counts @ np.arange(8) for counts in (few, small, large)] == [10, 10**6, 10**7]
+    assert np.allclose(10 * small / large, 1, atol=0.01)
+
+
+def test_what_stands_in_for_the_census_says_why(tmp_path, monkeypatch):
+    """A file that cannot be read is not one that nobody named."""
+    file = tmp_path / "census2000_county_hhsize.csv.gz"
+    monkeypatch.delenv("PGSR_DATA", raising=False)
+    assert "PGSR_DATA names, and it is not set" in release_run.scaled_census(1_000, "states")[1]
+    monkeypatch.setenv("PGSR_DATA", str(tmp_path))
+    assert f"{file} does not exist" in release_run.scaled_census(1_000, "states")[1]
+    file.write_text("torn")
+    said = release_run.scaled_census(1_000, "states")[1]
+    assert said.startswith("generated census, scaled, instead of the Census of 2000: ")
+    assert f"{file} cannot be read" in said
+
+
+def test_what_cannot_be_done_is_refused(tmp_path):
+    """Nothing is made of it."""
+    blocks = ["bench-release", "--rows", "1000", "--blocks", "--regions", "tracts", "--out", str(tmp_path)]
+    for error, says, call in (
+        (ArgumentError, "--blocks has regions of its own, so --regions has no meaning; leave one of them out",
+         lambda: CliRunner().invoke(app, blocks, catch_exceptions=False)),
+        (DataError, "GiB of disk", lambda: release_run.require_disk(Path("absent") / "below", 10**15)),
+        (ArgumentError, "use one of m_h, m_c_dp, matching",
+         lambda: nation.main(Console(), tmp_path, [3_200], ["m_c"], "1", "here", None)),
+    ):  # fmt: skip
+        with pytest.raises(error, match=says):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    out = tmp_path / "out"
+    out.mkdir()
+    steps = release_run.main(Console(quiet=True), out, 20_000, "states", 10)
+    assert [step.step for step in steps] == ["tables", "release m_c_dp", "check m_c_dp", "release kuo", "check kuo"]
+    assert all(step.seconds > 0 and step.peak_mb > 50 for step in steps)
+    assert steps[1].rows == 52 * 11
+    [written] = out.iterdir()
+    assert len(json.loads(written.read_text())) == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.slow
+def test_blocks_have_sizes_of_their_own(tmp_path):
+    """Every dwelling of a county lies in one of its blocks, and the release and its check pass."""
+    release_run.make_tables(tmp_path, 30_000, "blocks", 50)
+    truth, _ = release_run.scaled_census(30_000, "counties")
+    read = ReleaseConfig.read(tmp_path / "m_h.toml").count()
+    assert read.max_sizes == (50, 50, 50, 20, 7)
+    place = [truth.hierarchy.index(path) for path in read.hierarchy.paths[read.hierarchy.level(2)]]
+    assert np.array_equal(read.tables[2][:, :8], truth.counts[place])
+    blocks = np.maximum(1, truth.totals // release_run.DWELLINGS)[truth.hierarchy.leaves].sum()
+    assert 0.5 * blocks <= len(read.tables[4]) <= blocks
+    n_cells, _, shape = release_run._release(tmp_path, "m_h")
+    assert n_cells == read.sizes.n_cells
+    assert shape.split(";")[0].endswith("x 51 / 21 / 8 sizes")
+    assert "checks passed" in release_run._check(tmp_path, "m_h")[2]
+
+
+# The benchmark of a nation with sizes per level, small.
+
+
+@pytest.mark.slow
+def test_a_small_nation_is_made_measured_and_released(tmp_path):
+    data = CensusBlocks(blocks=3_200, groups=20_000, max_sizes=(12,) * 7 + (7,))
+    folder = ParquetFolder(str(tmp_path))
+    stored = nation.StoredNation(data, folder)
+    assert stored.make() == "51 states"
+    for expected, kept in zip(data.part("Ohio").tables, stored.part("Ohio").tables, strict=True):
+        assert (expected == kept).all()
+    ends = {
+        "m_h": ("proved optimal, ", " passes"),
+        "m_c_dp": ("proved optimal, ", " passes"),
+        "matching": ("adds up, ", " cells"),
+    }
+    for name, (view, release) in nation.METHODS.items():
+        measured = ParquetFolder(str(tmp_path / view.value))
+        assert nation._measure(stored, measured, view, "2", "here").startswith("epsilon 2, with ")
+        assert measured.has("Ohio", "totals-7") == (view is View.CUMULATIVE)
+        result = release(stored, measured, "2", "here")
+        assert result.startswith(ends[name][0])
+        assert result.endswith(ends[name][1])
+
+
+def test_a_failed_step_is_told_after_all_are_written(tmp_path, monkeypatch):
+    """Of two sizes with three steps each, the release of the second died and its measurement did not start."""
+    ends = [TaskEnd((1.0, 1.0, "done"), peak_bytes=10**6)] * 4
+    ends += [TaskEnd(timed_out=True, started=False), TaskEnd(error="the process died with exit code -9")]
+
+    def end(task: Callable, warm_up: Callable) -> TaskEnd:
+        return ends.pop(0)
+
+    monkeypatch.setattr(nation, "run_isolated", end)
+    out, kept = tmp_path / "out", tmp_path / "kept"
+    with pytest.raises(DataError) as failed:
+        nation.main(Console(), out, [3_200, 3_300], ["m_h"], "1", "here", kept)
+    assert str(failed.value).startswith(
+        "failed: measure counts at 3,300 blocks (the process took more than 60 s to start); "
+        "m_h at 3,300 blocks (the process died with exit code -9); see to the first"
+    )
+    written = (out / "nation.json").read_text()
+    steps = json.loads(written)
+    assert "NaN" not in written
+    assert [step["seconds"] for step in steps] == [1.0] * 4 + [None] * 2
+    assert [step["result"] for step in steps[:4]] == ["done"] * 4
+    assert len(steps) == 6
+
+
+# The benchmark of tables made consistent: all methods answer the same question.
+
+
+def test_all_methods_find_the_same_distance():
+    pytest.importorskip("qpsolvers")
+    data = made(120)
+    least = data.judged(ours(data, integer=False)[0])
+    whole = data.judged(ours(data, integer=True)[0])
+    assert whole[0] == 0
+    assert whole[2] >= least[2]
+    for method in (dense_program, least_squares, METHODS["sparse program, HiGHS"]):
+        off, _, distance = data.judged(method(data)[0])
+        assert off < 1e-6
+        assert distance == pytest.approx(least[2], rel=1e-6)
+    off, below, distance = data.judged(METHODS["sparse program, OSQP"](data)[0])  # to its own tolerance, below 0 too
+    assert off < 1e-3
+    assert below < 0
+    assert distance == pytest.approx(least[2], rel=0.02)
+
+
+def test_intervals_are_compared_on_one_world():
+    found = compared(county_world(0, 3, 12))
+    assert len(found) == 3 * len(PEERS)
+    assert set(found.groupby("method")["level"].nunique()) == {3}
+    missing = found.note.str.contains("is not installed")
+    assert found["coverage"].isna().tolist() == missing.tolist()
+    assert not missing[~found.method.str.startswith("hierarchicalforecast")].any()
+    world = county_world(4, 4, 60)
+    (low, high, *_), (below, above, *_) = exact(world), linear(world)
+    leaves = world.tree.leaves
+    assert (high - low)[leaves].mean() < (above - below)[leaves].mean()
+
+
+def test_importance_sampling_has_the_law_of_the_values_alone():
+    """Two counties, a state and a nation with the same number: every pair of counties is tried."""
+    world = county_world(2, 1, 2)
+    numbers = np.arange(250)
+    off = np.abs(numbers[:, None] + numbers - world.noisy[0]) + np.abs(numbers[:, None] + numbers - world.noisy[1])
+    off = off + np.abs(numbers[:, None] - world.noisy[2]) + np.abs(numbers - world.noisy[3])
+    mass = np.exp(-off / SCALE)
+    exactly = np.cumsum(mass.sum(axis=1)) / mass.sum()
+    low, high, middle, _ = importance_sampling(world)
+    for at, chance in ((low, 0.05), (middle, 0.5), (high, 0.95)):
+        place = int(at[2])
+        assert (exactly[place - 1] if place else 0.0) - 0.03 <= chance <= exactly[place] + 0.03
+
+
+# The history of benchmarks: rows are added, read back, and compared with the version before on the same machine.
+
+
+def _row(version: str, seconds: float, name: str = "m_h", machine: str = "CPU, 2 cores") -> TimedRow:
+    return TimedRow("2026-11-27", version, machine, name, "3,198,195 unknowns", seconds, 300.0)
+
+
+def test_rows_are_added_and_read_back(tmp_path):
+    path = tmp_path / "results" / history.FILE
+    assert history.read(path) == []
+    first, second = [_row("a1", 0.2), _row("a1", 1.5, "m_c")], [_row("b2", 0.1)]
+    history.append(path, first)
+    history.append(path, second)
+    assert history.read(path) == first + second
+    assert path.read_text("utf-8").count("version") == 1
+
+
+def test_ratios_are_to_the_version_before_on_the_same_machine():
+    rows = [_row("a1", 8.0), _row("b2", 2.0), _row("b2", 3.0, "new"), _row("b2", 50.0, machine="another")]
+    rows += [_row("c3", 1.0), _row("c3", 6.0, "new")]
+    found = dict(history.quoted(rows))
+    assert "| m_h | 3,198,195 unknowns | 1.000 | 0.50 |" in found["history"]
+    assert "| new | 3,198,195 unknowns | 6.000 | 2.00 |" in found["history"]
+    assert "`c3`" in found["history"]
+    assert "`b2` before" in found["history"]
+    assert found["history.mean"] == "1.00"  # the geometric mean of 1/2 and 2
+    alone = dict(history.quoted(rows[:1]))
+    assert alone["history.mean"] == "no ratio yet"
+    assert "none before" in alone["history"]
+    assert not dict(history.quoted([]))
+
+
+def test_a_broken_history_names_its_line(tmp_path):
+    path = tmp_path / history.FILE
+    history.append(path, [_row("a1", 8.0)])
+    with path.open("a") as file:
+        file.write("2026-11-27,b2,CPU\n")
+    with pytest.raises(ArgumentError, match="line 3"):
+        history.read(path)
+
+
+# The benchmark of formulations: every form gets the same problem, and its record is the table of a page.
+
+
+def test_the_record_of_a_small_problem_is_a_table(tmp_path, monkeypatch):
+    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
+    problem = Problem.of([[1, 9, 4], [0, 5, 3], [-1, 4, 1]], tree, groups=13, label="M_H")
+    monkeypatch.setattr(formulations, "stated", lambda: problem)
+    asked = ((formulations.WINDOW, Scipy()), (formulations.NETWORK, Flow()))
+    monkeypatch.setattr(formulations, "ASKED", asked)
+    said = []
+    formulations.main(tmp_path, said.append)
+    rows = formulations.read(tmp_path)
+    assert [(row["form"], row["method"], row["status"]) for row in rows] == [
+        ("all unit steps", "", ""),
+        ("window of steps", "Scipy()", "OPTIMAL"),
+        ("network", "Flow()", "OPTIMAL"),
+    ]
+    assert len(said) == 2
+    lines = formulations.quoted(rows)["formulations"].splitlines()
+    assert lines[2].startswith("| all unit steps |")
+    assert lines[2].endswith("| not built |")
+    assert lines[-1].startswith("| network | `Flow()` |")
