@@ -41,7 +41,7 @@ def test_two_unknown_siblings_have_no_variance():
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
     """Tables of Gaussian noise, 7 cells each: at the level of 0.8 within three and a half standard errors."""
-    n_tables = scale(150, 400)
+    n_tables = scale(60, 400)
     rng = rng_of(11)
     truth = TREE.sum_up(np.array([[40], [3], [15], [0]]))[:, 0]
     frame = pd.DataFrame([(*path, None, None)[:3] for path in TREE.paths], columns=["nation", "state", "county"])

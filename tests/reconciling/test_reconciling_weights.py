@@ -234,6 +234,7 @@ def test_mean_consistency_takes_real_weights(ratio):
         Problem.of([[1000], [100], [100]], tree, weights=weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "scale"), [("CLARABEL", 1e-10), ("CLARABEL", 1e9), ("OSQP", 1e9)])
 def test_chains_by_a_solver_are_not_refused_for_their_scale(solver, scale):
     """A <= B <= C ...: isotonic regression, whose blocks are means."""

@@ -69,6 +69,7 @@ def test_scores_are_distances_to_the_estimates(monkeypatch: pytest.MonkeyPatch) 
     assert np.abs(found - expected.astype(float)).max() < 1e-4 * float(alpha_eps0)
 
 
+@pytest.mark.few(1)  # tests/assurance has the others
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_neighbours_are_told_apart_no_better_than_charged(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch

@@ -67,6 +67,7 @@ def test_errors_fall_with_exact_measurements(family: Any, domain: Domain) -> Non
     assert sample.n_groups == 2_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "domain"), [("fixed", HOUSEHOLD), ("gen", PLAIN)], ids=["fixed", "gen"])
 def test_gradients_match_finite_differences(torch: Any, domain: Domain, kind: str) -> None:
     """The derivatives are of 64 bits, along random directions, for every query of a kind at once and one by one."""
@@ -96,6 +97,7 @@ def test_gradients_match_finite_differences(torch: Any, domain: Domain, kind: st
         assert abs(float(slope)) > 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("torch")
 @pytest.mark.parametrize("kind", ["fixed", "gen"])
 def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
@@ -114,6 +116,7 @@ def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
             np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [SMALL, SMALL_GEN], ids=["fixed", "gen"])
 def test_the_same_seed_gives_the_same_bits(torch: Any, family: Any) -> None:
     """Whatever the caller's generator and threads are, and whether or not answers are asked for in between."""
@@ -138,6 +141,7 @@ def test_the_same_seed_gives_the_same_bits(torch: Any, family: Any) -> None:
     assert (run(5, ask=False) != first).any()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("torch")
 def test_a_round_ends_when_no_error_reaches_the_threshold() -> None:
     """The threshold gamma_1 is half the largest error; gamma_2, half the mean of both rounds', is above all errors."""
@@ -168,6 +172,7 @@ def test_active_measurements_are_the_worst_above_the_threshold() -> None:
     assert not _active(errors * 0, 0.0, 3).any()
 
 
+@pytest.mark.slow
 def test_a_missing_gpu_is_a_sentence(torch: Any) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
@@ -188,6 +193,7 @@ def test_without_torch_a_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> No
             family.start(full_workload(PLAIN, 1), 10, 20, 0)
 
 
+@pytest.mark.slow
 def test_steps_are_those_of_the_formulas(torch: Any) -> None:
     """Moments are divided by one minus the power of their weight; a tensor without gradient stays."""
     rng = rng_of(3)
@@ -207,6 +213,7 @@ def test_steps_are_those_of_the_formulas(torch: Any) -> None:
     assert np.abs(at - start).max() > 0.1
 
 
+@pytest.mark.slow
 def test_no_fit_imports_the_compiler_of_torch(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes some seconds in every process."""
     monkeypatch.setitem(sys.modules, "torch._dynamo", None)  # an import of it raises

@@ -38,7 +38,7 @@ def same(a: Population, b: Population) -> bool:
 
 def test_read_equals_a_loop_over_rows() -> None:
     rng = rng_of(61)
-    for _ in range(scale(30, 300)):
+    for _ in range(scale(15, 300)):
         n = int(rng.integers(1, 12))
         keys = rng.permutation(100)[:n]
         homes = pd.DataFrame(

@@ -11,6 +11,7 @@ from pgsr.errors import CountError, DataError
 NATION = CensusBlocks(blocks=6_000, groups=2_000_000)
 
 
+@pytest.mark.slow
 def test_states_add_up_to_the_nation_of_census_like():
     """Counties are those of `census_like`, and so is the nation; everything adds up, and every state has its tree."""
     known = census_like("counties", max_size=1_000, groups=2_000_000)

@@ -200,6 +200,7 @@ def test_one_csv_row_more_is_one_group_one_size_up(tmp_path: Path, counted: Call
     counted(pairs, "pairs of neighbours")
 
 
+@pytest.mark.slow
 def test_very_long_fields_are_read_up_to_16_mib(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     short = "a,1\n" * 5
