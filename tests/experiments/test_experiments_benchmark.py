@@ -162,6 +162,7 @@ def test_all_errors_are_in_the_file(tmp_path: Path) -> None:
     assert np.isnan(found["times_bound"][2]), "no bound, no multiple"
 
 
+@pytest.mark.slow
 def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
     """Without published results a sentence stands in every table's place; with them the tables do."""
     names = [f"B1.{name}" for name in tables.OF_RESULTS]

@@ -181,6 +181,7 @@ def test_all_methods_find_the_same_distance():
     assert distance == pytest.approx(least[2], rel=0.02)
 
 
+@pytest.mark.slow
 def test_intervals_are_compared_on_one_world():
     found = compared(county_world(0, 3, 12))
     assert len(found) == 3 * len(PEERS)

@@ -101,8 +101,7 @@ def test_the_small_comparison_comes_first_and_notes_stand_once() -> None:
     assert text.count("EMD: entities to add or remove") == 1
 
 
-@pytest.mark.parametrize("sizes", [None, (6, 3, 1)])
-@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
+@pytest.mark.parametrize(("sizes", "epsilon"), [(None, Fraction(1)), ((6, 3, 1), Fraction(1, 10))])
 def test_every_release_spends_exactly_the_total_on_what_it_reads(epsilon: Fraction, sizes) -> None:
     """Shares of all measured levels add up to epsilon, and the answer changes with the values of every one of them.
 

@@ -69,6 +69,7 @@ def test_the_transform_is_uniform_where_the_law_is_right() -> None:
         assert np.mean(away <= chance) == pytest.approx(chance, abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_record_counts_the_intervals_of_the_release_of_the_replicates_own_truth() -> None:
     at = trial(x3.ARMS[2], replicate=3)
     truth = at.truth.draw(3)

@@ -21,7 +21,7 @@ def errors(rng: np.random.Generator, n: int, spread: float) -> tuple[np.ndarray,
     return one, two
 
 
-@pytest.mark.parametrize("spread", [0.01, 0.3, WIDE])
+@pytest.mark.parametrize("spread", [0.01, WIDE])
 def test_an_interval_holds_the_ratios_that_a_paired_test_does_not_reject(spread):
     rng, unbounded = rng_of(8), 0
     for _ in range(scale(30, 300)):

@@ -35,6 +35,7 @@ def test_every_release_has_the_optimum_of_its_own_noise() -> None:
     assert len(x6.OPTIMA) == len({arm.label for arm in x6.OPTIMA}) == 9
 
 
+@pytest.mark.slow
 def test_release_and_optimum_see_the_same_truth_and_noise() -> None:
     """Made again by hand: a truth of the replicate, noise of the trial, and the medians under the true prior."""
     known, arm = SMALL.truth(), x6.OPTIMUM[x2.KUO.label]

@@ -119,6 +119,7 @@ def test_one_rule_says_whether_a_printed_number_agrees():
     assert found((99.0, 100.0, 101.0), 100, "generated") == "other data"
 
 
+@pytest.mark.slow
 def test_printed_numbers_are_counted_once():
     sentence = paper_tables.counts_sentence(kuo.PAPER, published(EXPERIMENTS, DOCS / "results"))
     total, *parts = map(int, re.findall(r"\b\d+\b", sentence))
@@ -164,6 +165,7 @@ def test_results_of_uncommitted_sources_are_not_published(tmp_path, monkeypatch)
     assert not (tmp_path / "K9.json").exists()
 
 
+@pytest.mark.slow
 def test_the_command_writes_results_figures_and_quotations(tmp_path):
     stored("K9", Store(tmp_path / "results"))
     page = tmp_path / "page.md"

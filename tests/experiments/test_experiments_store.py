@@ -109,7 +109,7 @@ def test_two_writers_leave_whole_files(tmp_path):
             seen.append(store.load(CELL, SMOKE))
 
     def write(number):
-        for i in range(50):
+        for i in range(20):
             store.save(entry(record={"who": number, "i": i, "bulk": list(range(500))}), SMOKE)
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(2)] + [threading.Thread(target=read)]

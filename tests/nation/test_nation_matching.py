@@ -41,6 +41,7 @@ def test_a_nation_in_parts_equals_the_whole(tmp_path, engine, method):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_is_told(tmp_path):
     data, folder = nation(SIZES), ParquetFolder(str(tmp_path))
     measure(data, folder, Geometric(View.COUNTS, 4), Seeded("s"), HERE, totals_of=7)
