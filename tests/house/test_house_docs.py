@@ -91,6 +91,7 @@ def shelled(source: str, where: str) -> str:
 COMMANDS = {"pgsr": "-m pgsr", "python": ""}
 """What the commands of shell blocks call: this interpreter on this checkout."""
 
+SLOW = (pytest.mark.slow, pytest.mark.timeout(300))  # ten commands in a row, on a busy machine
 LONG = (
     *("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release"),
     *("start", "your_csv", "split_view", "choose_a_mechanism", "plan", "reproduce", "bounds", "release_options"),
@@ -101,7 +102,7 @@ LONG = (
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in PAGES],
+    [pytest.param(page, marks=SLOW if page.stem in LONG else ()) for page in PAGES],
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
