@@ -127,7 +127,7 @@ VIEWS = [
 """Views and shares."""
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", VIEWS, ids=str)
 def test_the_gradient_is_that_of_the_penalised_evidence(case):
     """By differences in coordinates of F and of deviations, of whatever was measured."""
@@ -145,7 +145,7 @@ def test_the_gradient_is_that_of_the_penalised_evidence(case):
         assert gradient[place] == pytest.approx(slope, abs=2e-2, rel=1e-3)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("case", VIEWS[:2], ids=str)
 @pytest.mark.parametrize("theta", [0.0, 0.4, 3.0])
 def test_a_step_is_that_of_one_dense_system(case, theta):
@@ -231,6 +231,7 @@ def test_sums_over_leaves_are_not_biased():
     ("kind", "most"), [("household", (0.9,) * 3), ("spikes", (0.8, 0.95, 1.0)), ("abrupt ends", (0.9,) * 3)]
 )
 @pytest.mark.few(1)
+@pytest.mark.slow
 def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
     """At epsilon 1/10, all of it at the leaves: errors from the root down over those under the start."""
     before, after = np.zeros(3), np.zeros(3)

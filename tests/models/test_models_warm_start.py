@@ -61,7 +61,7 @@ def skip_if_missing(method):
         pytest.skip(missing.reason)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", FIRST_ONLY, ids=repr)
 def test_the_first_point_of_integers_is_the_start(method):
     """The optimum of another draw: feasible, far from optimal, and returned by a solver that goes no further."""
@@ -131,7 +131,7 @@ def test_linear_programs_start_there_too(method):
 STARTING_METHODS = [entry.method for entry in SOLVERS if getattr(entry.method, "starts", None)]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("method", [*STARTING_METHODS, CumulativeProjection()], ids=repr)
 def test_a_start_changes_no_objective(method):
     """From another draw, from an estimate that is not feasible, and from another view; the judge stays."""
