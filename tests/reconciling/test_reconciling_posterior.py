@@ -271,6 +271,7 @@ def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):
     assert "drawing tables" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_medians_are_nearer_to_the_truth_and_proved():
     rng = rng_of(6)
     frame = worlds(rng, "geometric", 8.0, rng.integers(30, 150, 20), (1.0, 0.5))

@@ -225,6 +225,7 @@ def test_county_shares_resemble_real_ones():
         assert np.median(shares) < 0.5 / n
 
 
+@pytest.mark.slow
 def test_counties_and_tracts_take_their_shares():
     truth = census_like("tracts", max_size=2)
     tree = truth.hierarchy

@@ -24,9 +24,6 @@ def shape(row: Packaged) -> tuple[int, ...]:
     return tuple(np.diff(row.read().hierarchy.level_start).tolist())
 
 
-# The real tables
-
-
 @pytest.mark.slow
 @pytest.mark.few(3)
 @pytest.mark.parametrize("name", NAMES)
@@ -121,9 +118,6 @@ def test_derived_regions():
     assert letter(np.array(["SMITH", "ZULU"])).tolist() == ["S", "Z"]
 
 
-# What is refused
-
-
 def test_what_is_absent_names_the_package(tmp_path, monkeypatch):
     row = replace(packaged_row("surnames"), package="absent_of_pgsr")
     assert not row.is_installed
@@ -149,9 +143,6 @@ def test_a_table_that_is_something_else(frame, tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, row, frame)
     with pytest.raises(DataError, match=r"has no column test|cannot be read"):
         row.read()
-
-
-# What is told
 
 
 def test_the_command_tells_and_checks_packages(tmp_path, monkeypatch):
