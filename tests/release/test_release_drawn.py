@@ -5,15 +5,34 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from instances import rng_of
+from drawn_configurations import drawn_configuration
+from instances import FULL, rng_of
 
-from pgsr import View
+from pgsr import PgsrError, View
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.stated.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents
+
+AFTER = "after the noise was drawn"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1_000, 100) if FULL else [0])
+def test_nothing_fails_after_the_charge(tmp_path, first):
+    """Every rehearsal passes its check, or is refused before any noise."""
+    passed = 0
+    for seed in range(first, first + (100 if FULL else 20)):
+        refused = ""
+        try:
+            passed += publish(drawn_configuration(seed, tmp_path), rehearse=True).report.passed
+        except PgsrError as error:
+            refused = str(error)
+        assert AFTER not in refused, f"seed {seed}: {refused}"
+    assert passed > 4
+
 
 # Each found by the loop above
 
@@ -53,7 +72,7 @@ RANKS_ALONE = {
 }
 
 
-@pytest.mark.parametrize("about", RANKS_ALONE.values(), ids=RANKS_ALONE)
+@pytest.mark.parametrize("about", list(RANKS_ALONE.values()), ids=RANKS_ALONE)
 def test_a_posterior_of_ranks_alone_knows_no_intervals_and_says_so_before_the_charge(tmp_path, about):
     with pytest.raises(ConfigError, match="knows no intervals; leave intervals"):
         town(tmp_path, groups=40, intervals="9/10", **about)

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from planned import planned
 
-from pgsr import CountOfCounts, Hierarchy
+from pgsr import Hierarchy
 from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
@@ -60,19 +59,6 @@ class Target:
         write_measurement(self.folder, plan, measurement)
         _write(self.folder, plan, measurement, plan.mechanism.post_process(measurement))
         (self / UNFINISHED).unlink()
-
-
-def write_counts(target: Target, counts: CountOfCounts, terms: Terms) -> None:
-    """Write these counts into all tables that hold counts, and nothing else."""
-    plan = planned(terms, counts.hierarchy)
-    columns = Columns.of(plan)
-    table = released_tables.counts_table(counts, plan, columns, manifest.facts(terms, True, "counts"))
-    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(target / name, table)
-
-
-def rows(name: str, change: Callable[[pa.Table], pa.Table], target: Target) -> None:
-    pq.write_table(change(pq.read_table(target / name)), target / name, compression="zstd")
 
 
 def reordered(table: pa.Table) -> pa.Table:

@@ -9,10 +9,8 @@ from itertools import combinations, combinations_with_replacement, pairwise, pro
 from typing import Any
 
 import numpy as np
-from scipy.linalg import null_space
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.data.sizes import Sizes
 from pgsr.noise import Measurement, Totals
 from pgsr.noise.measurement import joined
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -87,25 +85,6 @@ def mean_consistency(tree: Hierarchy, y: np.ndarray, w: np.ndarray) -> np.ndarra
     below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
     root = np.sqrt(w)[:, None]
     return below @ np.linalg.lstsq(root * below, root * y, rcond=None)[0]
-
-
-def mean_consistency_by_level(sizes: Sizes, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Weighted least squares among cells that add up, by a dense solver; one row of sums after the other."""
-    tree, first, rows = sizes.hierarchy, sizes.first_cell, []
-    for region in range(tree.n_inner):
-        k, largest = (sizes.max_sizes[tree.level_of[region] + i] for i in (1, 0))
-        for s in range(k + 1):
-            row = np.zeros(sizes.n_cells)
-            if s < k:
-                row[first[region] + s] = 1
-            else:
-                row[first[region] + k : first[region] + largest + 1] = 1
-            for child in tree.children(region):
-                row[first[child] + s] = -1
-            rows.append(row)
-    add_up = null_space(np.array(rows))
-    root = np.sqrt(np.repeat(w, np.diff(first)))
-    return add_up @ np.linalg.lstsq(root[:, None] * add_up, root * y, rcond=None)[0]
 
 
 def monotone_vectors(n: int, values: np.ndarray) -> np.ndarray:
@@ -369,20 +348,6 @@ def quantile_error(true: np.ndarray, estimated: np.ndarray, part: Fraction) -> i
         sizes[math.ceil(part * len(sizes)) - 1] if sizes else 0 for sizes in map(group_sizes, (true, estimated))
     )
     return abs(one - other)
-
-
-def counts_within_bounds(
-    tree: Hierarchy, y: np.ndarray, lower: np.ndarray, upper: np.ndarray, totals: np.ndarray
-) -> tuple[int | None, np.ndarray | None]:
-    """The least sum of squares to y of counts within bounds and with these totals, and such counts; None if none do."""
-    points = feasible_points(tree, y.shape[1], int(totals[0]))
-    keep = ((lower <= points) & (points <= upper)).all(axis=(1, 2))
-    keep &= (points.sum(axis=2)[:, : len(totals)] == totals).all(axis=1)
-    points = points[keep]
-    if not len(points):
-        return None, None
-    costs = ((points - y) ** 2).sum(axis=(1, 2))
-    return int(costs.min()), points[costs.argmin()]
 
 
 def bayes_risk_of_a_range(m: int, epsilon: float) -> float:
