@@ -3,9 +3,11 @@
 import importlib
 import os
 import re
+import runpy
+import shlex
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from itertools import zip_longest
@@ -70,6 +72,8 @@ def printed(block: Block, namespace: ModuleType, page: Path) -> str:
         with redirect_stdout(out):
             exec(code, namespace.__dict__)
         return out.getvalue()
+    if not NEEDS_A_SHELL.search(block.source):
+        return "".join(told(shlex.split(line), f"{page.name}, line {block.line}") for line in block.source.splitlines())
     return shelled(block.source, f"{page.name}, line {block.line}")
 
 
@@ -79,7 +83,7 @@ def shelled(source: str, where: str) -> str:
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
     done = subprocess.run(
         ["bash", "-euc", commands + source],
-        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "100"},
+        env={**os.environ, "PYTHONPATH": paths, "COLUMNS": WIDTH},
         capture_output=True,
         text=True,
         check=False,
@@ -88,21 +92,48 @@ def shelled(source: str, where: str) -> str:
     return done.stdout
 
 
+def told(command: list[str], where: str) -> str:
+    """Run a command in this process, as its own would, without the seconds in which that imports everything."""
+    match command:
+        case ["pgsr", *arguments]:
+            module = "pgsr"
+        case ["python", "-m", module, *arguments]:
+            pass
+        case _:
+            raise AssertionError(f"{where} runs {command}, which is no command of this project")
+    out, errors, code = StringIO(), StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setattr(sys, "argv", [module, *arguments])
+        patch.setenv("COLUMNS", WIDTH)
+        try:
+            runpy.run_module(module, run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+    assert not code, f"{where}: {out.getvalue()}{errors.getvalue()}"
+    return out.getvalue()
+
+
 COMMANDS = {"pgsr": "-m pgsr", "python": ""}
 """What the commands of shell blocks call: this interpreter on this checkout."""
 
-SLOW = (pytest.mark.slow, pytest.mark.timeout(300))  # ten commands in a row, on a busy machine
+WIDTH = "100"
+"""Columns of the terminal in which they run."""
+
+NEEDS_A_SHELL = re.compile(r"[|<>;&$*?`#\\]")
+"""What only a shell understands; a block without it runs in the process of the test."""
+
+
 LONG = (
     *("add_a_method", "add_an_experiment", "compare", "intervals", "nation", "open_models", "release"),
     *("start", "your_csv", "split_view", "choose_a_mechanism", "plan", "reproduce", "bounds", "release_options"),
-    *("solvers", "privacy", "m_c", "methods", "data"),
+    *("solvers", "privacy", "m_c", "methods"),
 )
 """Pages that take more than a second."""
 
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=SLOW if page.stem in LONG else ()) for page in PAGES],
+    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in PAGES],
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
@@ -121,6 +152,16 @@ def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkey
                 assert found.split() == block.shown.split(), f"{page.name}, line {block.line} prints\n{found}"
     finally:
         cloudpickle.unregister_pickle_by_value(namespace)
+
+
+@pytest.mark.slow
+def test_commands_are_told_as_a_shell_would():
+    """The process of the test prints what a shell prints, and sees a command that fails."""
+    source = "pgsr release --example\n"
+    assert told(shlex.split(source), "a page") == shelled(source, "a page") != ""
+    for command, said in ("pgsr check absent", "absent"), ("pgsr nothing", "nothing"), ("ls", "no command"):
+        with pytest.raises(AssertionError, match=said):
+            told(shlex.split(command), "a page")
 
 
 def test_pages_have_blocks():
