@@ -29,7 +29,17 @@ DOTTED = re.compile(r"pgsr(?:\.\w+)+")
 RUNNABLE = ("python", "sh", "toml")
 PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
 FIGURES = ROOT / "docs" / "figures"
-TABLES = ("README", "glossary", "compare", "choose_a_mechanism", "benchmarks", "house", "reproduce", "our_experiments")
+TABLES = (
+    "README",
+    "glossary",
+    "compare",
+    "choose_a_mechanism",
+    "benchmarks",
+    "field",
+    "house",
+    "reproduce",
+    "our_experiments",
+)
 """Pages of words and tables, which need no Python."""
 
 

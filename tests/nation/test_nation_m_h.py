@@ -323,6 +323,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_changes(tmp_path, view)
 
 def test_what_cannot_be_done_is_told(tmp_path):
     data, states = measured(tmp_path, SIZES["one drop"], view=View.CUMULATIVE, totals_of=3)
+    counted = measured(tmp_path / "counts", SIZES["one drop"])[1]
     empty, other = ParquetFolder(str(tmp_path / "empty")), nation((12,) * 7 + (5,))
     noise, all_totals = Geometric(View.COUNTS, 4), Geometric(View.COUNTS, 4, totals="root")
     for error, says, call in (
@@ -334,7 +335,7 @@ def test_what_cannot_be_done_is_told(tmp_path):
         (ProblemError, "totals_of=7, the last level, or without totals_of",
          lambda: StreamedLevelTreeProjection(HERE, View.CUMULATIVE).solve(data, states)),
         (ProblemError, "measure into an empty folder",
-         lambda: StreamedLevelTreeProjection(HERE, View.CUMULATIVE).solve(other, states)),
+         lambda: StreamedLevelTreeProjection(HERE).solve(other, counted)),
         (TableError, "cannot be read as a table of counts", lambda: states.read("Guam", "cumulative-3")),
         (ArgumentError, "part of a file's name", lambda: empty.write("../Ohio", "noisy-3", np.zeros((1, 1), int))),
         (ArgumentError, "is no place to run", lambda: Engine.named("moon")),

@@ -103,9 +103,10 @@ def test_what_is_said_before_anything_is_spent(made) -> None:
     shown = ReleaseConfig.read(config.output.parent / "release.toml", {"output": str(config.output.parent / "other")})
     said = dict(outline(shown).facts)
     assert said["budget"] == f"{shown.terms.total} in all"
-    law = planned(shown.terms, 3).levels[2].law
+    plan = planned(shown.terms, 3)
+    law = plan.levels[2].law
     assert law is not None
-    assert f"standard deviation {law.deviation:,.1f}" in said["level_2"]
+    assert f"standard deviation {law.deviation:,.1f}" in said[plan.names[2]]
     assert str(shown.terms.unit) in said["neighbours"]
 
 
