@@ -180,8 +180,9 @@ from pgsr.experiments.engine.experiment import Arm, Profile
 from pgsr.experiments.engine.runner import run
 from pgsr.experiments.engine.store import *
 signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
+mark = sys.argv[2]  # here, as the process of a cell has other arguments
 def forever(trial):
-    open(sys.argv[2], "w").write(str(os.getpid()))
+    open(mark, "w").write(str(os.getpid()))
     time.sleep(300)
 run(sweeps.experiment(forever, arms=(Arm("one"),)), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)
 """
