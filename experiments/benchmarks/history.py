@@ -1,11 +1,11 @@
 """The history of benchmarks: seconds by version and machine, and how they changed from one version to the next.
 
-Machines differ, and the load of one machine, too. So what a page shows is a ratio: seconds of a version over seconds of
+Machines differ, and the load of one machine, too. So what counts is a ratio: seconds of a version over seconds of
 the version before, on the same machine.
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from math import exp, log
 from pathlib import Path
@@ -68,31 +68,21 @@ def _row(path: Path, line: int, row: dict[str, str]) -> TimedRow:
         raise ArgumentError(f"{path}, line {line}: this is no row of a history; delete it") from None
 
 
-def quoted(rows: Sequence[TimedRow]) -> Iterator[tuple[str, str]]:
-    """Give what pages quote: a table of the last version beside the one before, and the mean ratio.
+def mean_ratio(rows: Sequence[TimedRow]) -> float | None:
+    """Compute the geometric mean of seconds of the last version over those of the one before, on the same machine.
 
     Example:
         >>> common = {"machine": "CPU, 2 cores", "name": "m_h", "size": "4 unknowns", "peak_mb": 0.0}
         >>> rows = [TimedRow("2026-11-26", "a1", seconds=2.0, **common)]
-        >>> rows += [TimedRow("2026-11-27", "b2", seconds=1.0, **common)]
-        >>> dict(quoted(rows))["history.mean"]
-        '0.50'
+        >>> mean_ratio([*rows, TimedRow("2026-11-27", "b2", seconds=1.0, **common)])
+        0.5
     """
-    if not rows:
-        return
-    machine = rows[-1].machine
-    here = [row for row in rows if row.machine == machine]
-    versions = list(dict.fromkeys(row.version for row in here))
-    now = {(row.name, row.size): row for row in here if row.version == versions[-1]}
-    before = {(row.name, row.size): row for row in here if len(versions) > 1 and row.version == versions[-2]}
-    lines, logarithms = [], []
-    for key, row in now.items():
-        ratio = ""
-        if key in before and before[key].seconds > 0 and row.seconds > 0:
-            logarithms.append(log(row.seconds / before[key].seconds))
-            ratio = f"{exp(logarithms[-1]):.2f}"
-        lines.append(f"| {row.name} | {row.size} | {row.seconds:,.3f} | {ratio} |")
-    earlier = f"`{versions[-2]}` before" if before else "none before"
-    heads = f"| benchmark | size | seconds of `{versions[-1]}` | ratio to {earlier} |"
-    yield "history", "\n".join([heads, "|---|---|--:|--:|", *lines])
-    yield "history.mean", f"{exp(sum(logarithms) / len(logarithms)):.2f}" if logarithms else "no ratio yet"
+    here = [row for row in rows if row.machine == rows[-1].machine]
+    *_, before, now = [None, *dict.fromkeys(row.version for row in here)]
+    seconds = {(row.version, row.name, row.size): row.seconds for row in here if row.seconds > 0}
+    logarithms = [
+        log(value / seconds[before, *key])
+        for (version, *key), value in seconds.items()
+        if version == now and (before, *key) in seconds
+    ]
+    return exp(sum(logarithms) / len(logarithms)) if logarithms else None

@@ -63,6 +63,8 @@ def main(console: Console, out: Path, past: Path, version: str, quick: bool) -> 
     path.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     history.append(past, _timed(rows, version))
     console.print(f"\nrows     {path}\nhistory  {past}", highlight=False)
+    if (ratio := history.mean_ratio(history.read(past))) is not None:
+        console.print(f"seconds over those of the version before, geometric mean: {ratio:.2f}", highlight=False)
 
 
 def _timed(rows: list[BenchRow], version: str) -> list[history.TimedRow]:

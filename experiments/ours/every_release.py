@@ -212,7 +212,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
         verdict for claim, ours, others in claims for verdict in _smaller_at_every_level(errors, claim, ours, others)
     ]
     standings = [standing for arm in ARMS if (standing := _standing(errors, arm)) is not None]
-    return below + [_nowhere_beaten(each) for each in standings] + [_one_of(standings)] * bool(standings)
+    return below + [_nowhere_beaten(each) for each in standings] + ([_one_of(standings)] if standings else [])
 
 
 def _smaller_at_every_level(errors: LevelErrors, claim: str, ours: Arm, others: Iterable[Arm]) -> Iterator[Verdict]:

@@ -92,7 +92,7 @@ def scales_are_those_that_are_published() -> None:
             except PgsrError as error:
                 raise AssertionError(f"no release: {error}") from error
             manifest = json.loads((found / "manifest.json").read_text())
-            of_totals = Fraction(1, 5) if keys else Fraction(0)
+            of_totals = Fraction(1, 10) if keys else Fraction(0)
             expected = [3 / of_totals] * 7 if keys else []
             expected += [sensitivity * 3 / (1 - of_totals)] * 7
             assert scales == expected, f"{mechanism}: noise of scales {scales}"

@@ -171,7 +171,7 @@ def test_a_step_is_that_of_one_dense_system(case, theta):
     assert own_variances[-1][-1] == pytest.approx(given, rel=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
     """With scales and dispersions held: the maximum that scipy finds of the exact sum over all vectors."""
     truth = CountOfCounts(_tree([2]), [[1, 2, 1, 0, 0], [1, 1, 1, 0, 1]])
