@@ -78,11 +78,11 @@ def mean_ratio(rows: Sequence[TimedRow]) -> float | None:
         0.5
     """
     here = [row for row in rows if row.machine == rows[-1].machine]
-    *_, before, now = [None, *dict.fromkeys(row.version for row in here)]
+    before, now = ["", *dict.fromkeys(row.version for row in here)][-2:]
     seconds = {(row.version, row.name, row.size): row.seconds for row in here if row.seconds > 0}
     logarithms = [
-        log(value / seconds[before, *key])
-        for (version, *key), value in seconds.items()
-        if version == now and (before, *key) in seconds
+        log(value / seconds[before, name, size])
+        for (version, name, size), value in seconds.items()
+        if version == now and (before, name, size) in seconds
     ]
     return exp(sum(logarithms) / len(logarithms)) if logarithms else None
