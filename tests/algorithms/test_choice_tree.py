@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from condition_checks import KINDS, best_integer, best_real, feasible_points, random_problems
 from instances import rng_of, scale
-from test_conditions_choices import chosen, within
 
 from pgsr import Hierarchy, Problem, Status, View, certify
 from pgsr.algorithms import ChoiceTree, TreeProjection
@@ -19,6 +18,7 @@ from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy
 from pgsr.problems.conditions import cells, either, entities, groups, total, zero_or_at_least
+from tests.problems.test_conditions_choices import chosen, within
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")

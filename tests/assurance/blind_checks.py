@@ -12,7 +12,6 @@ from exact_law import noise_by
 from neighbours import CHAIN, PAIR
 from planned import planned
 from privacy_checks import frozen, published
-from test_house_streams import DEEP, RAGGED
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import TreeProjection
@@ -24,6 +23,7 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 from pgsr.release import Terms
 from pgsr.release.stated.kinds import Kind
+from tests.house.test_house_streams import DEEP, RAGGED
 
 
 def measurements_are_blind() -> None:

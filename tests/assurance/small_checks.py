@@ -11,8 +11,6 @@ from instances import rng_of
 from law_fits import chi_square_p, histogram, kolmogorov_smirnov_p
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
 from privacy_checks import check_likelihood, check_losses, check_replay, frozen, release_loss
-from test_laws_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
-from test_laws_double_geometric import Script as ScriptedBytes
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
@@ -27,6 +25,8 @@ from pgsr.privacy import Ledger, Rho, Secure, Seeded
 from pgsr.privacy.budget import Budget, exact
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, inversion
 from pgsr.privacy.random import ByteStream, StreamId
+from tests.privacy.test_laws_double_geometric import REJECT, exact_size, forced_cases, independent_thresholds, p_value
+from tests.privacy.test_laws_double_geometric import Script as ScriptedBytes
 
 TREE = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
 

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-import test_house_streams as streams
 from neighbours import PAIR, truth_of
 from privacy_checks import frozen
-from test_laws_double_geometric import independent_thresholds
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import SimplexProjection
@@ -26,6 +24,8 @@ from pgsr.noise.group_totals import noisy_numbers
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
+from tests.house import test_house_streams as streams
+from tests.privacy.test_laws_double_geometric import independent_thresholds
 
 IDENTITY = StreamId("x", "counts", 0, ("root",))
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import synthesis_fits as fits
-import test_synthesis_curator
 
 from pgsr.errors import PgsrError
 from pgsr.privacy import Seeded
@@ -15,6 +14,7 @@ from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries import adaptive, curator
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.transcript import RhoLedger
+from tests.synthesis import test_synthesis_curator
 
 N_GROUPS = 12
 

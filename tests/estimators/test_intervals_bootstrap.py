@@ -10,7 +10,6 @@ import pytest
 from instances import rng_of, scale
 from made_tables import config, release, write_tables
 from planned import planned
-from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
@@ -23,6 +22,7 @@ from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.release import Terms, read_release
 from pgsr.release.stated.kinds import Kind
+from tests.toolkit.test_core_cli import invoke
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[2, 90, 40, 11], [5, 80, 30, 6]], "bootstrap")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from instances import rng_of, scale
 from made_tables import config, release, write_tables
-from test_core_cli import invoke
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.estimators import Posterior
@@ -17,6 +16,7 @@ from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Result
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
+from tests.toolkit.test_core_cli import invoke
 
 STATISTICS = ("count", "cumulative", "tail:5", "mean", "quantile:0.9", "gini", "share:2..4")
 POSTERIOR = Mechanism(Geometric(View.CUMULATIVE, 1, totals="regions"), Posterior())

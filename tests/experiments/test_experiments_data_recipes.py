@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from test_experiments_data import survey_files
 from typer.testing import CliRunner
 
 from pgsr.errors import DataError
@@ -20,6 +19,7 @@ from pgsr.experiments.data.fetching import download
 from pgsr.experiments.data.files import DataFile, Total
 from pgsr.experiments.data.page_tables import data_tables
 from pgsr.experiments.data.recipes import RECIPES, recipe_of
+from tests.experiments.test_experiments_data import survey_files
 
 FOLDER = os.environ.get("PGSR_DATA")
 

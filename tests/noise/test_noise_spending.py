@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
 
 from pgsr import View
 from pgsr.data import Split
@@ -20,6 +19,7 @@ from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.noise_rho import rho_of_law
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.neighbours import Relation, Unit
+from tests.privacy.test_privacy_sensitivity import ADD, EMPTY, LEAVES, MOVE, REPLACE, Case, World, neighbours, worlds
 
 K, PADDED = 2, 9
 SIZES = ((K, K), (K, 1))

@@ -6,11 +6,11 @@ from math import exp
 
 import pytest
 from instances import FULL
-from test_ledger_adding import ANSWERS, epsilon_above, excess, jointly, renyi_above, response
 
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.odometer import Odometer
 from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of
+from tests.release.test_ledger_adding import ANSWERS, epsilon_above, excess, jointly, renyi_above, response
 
 DELTAS = [Fraction(1, 5), Fraction(1, 50), Fraction(1, 1000)]
 

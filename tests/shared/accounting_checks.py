@@ -8,7 +8,6 @@ from itertools import product
 
 import enumerated_losses as slow
 import numpy as np
-import test_privacy_sensitivity as small
 from mpmath import mp, mpf
 
 from pgsr.data.views import View
@@ -20,6 +19,7 @@ from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_noise, rh
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise, LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
+from tests.privacy import test_privacy_sensitivity as small
 
 ORDERS = (1.0001, 1.1, 1.5, 2.0, 4.0, 16.0, 64.0)
 

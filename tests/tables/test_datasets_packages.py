@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from instances import rng_of
-from test_experiments_data_recipes import run
 
 from pgsr.datasets import packaged
 from pgsr.datasets.packaged import Packaged
 from pgsr.datasets.packages import PACKAGED, packaged_row
 from pgsr.errors import DataError
+from tests.experiments.test_experiments_data_recipes import run
 
 NAMES = [row.name for row in PACKAGED]
 
