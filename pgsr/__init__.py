@@ -19,7 +19,6 @@ The front door is here, sixteen names; everything else lives in its room:
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pgsr.certificates import certify
 from pgsr.data import CountOfCounts, Hierarchy, View
 from pgsr.errors import PgsrError
 from pgsr.machine.version import installed_version
@@ -27,7 +26,7 @@ from pgsr.methods import Result, Status
 from pgsr.problems import Problem
 
 if TYPE_CHECKING:
-    from pgsr.front import compare, estimate, measure, plan, read, solve, solvers
+    from pgsr.front import certify, compare, estimate, measure, plan, read, solve, solvers
     from pgsr.reconciling import reconcile
 
 __version__ = installed_version()
@@ -52,7 +51,7 @@ __all__ = [
 ]
 
 _CALLED: dict[str, str] = {
-    **dict.fromkeys(("compare", "estimate", "measure", "plan", "read", "solve", "solvers"), "pgsr.front"),
+    **dict.fromkeys(("certify", "compare", "estimate", "measure", "plan", "read", "solve", "solvers"), "pgsr.front"),
     "reconcile": "pgsr.reconciling",
 }
 """The rooms of functions that are imported when they are used, since they bring the algorithms."""

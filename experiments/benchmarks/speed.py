@@ -19,9 +19,10 @@ from rich.console import Console
 from scipy import sparse
 from scipy.optimize import isotonic_regression, linprog
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.algorithms.isotonic.regression import isotonic_l1, isotonic_l2_runs
+from pgsr.certificates import certify
 from pgsr.datasets import census_like
 from pgsr.estimators import Matching, NoConsistency, Posterior
 from pgsr.experiments.benchmarks import history, scale

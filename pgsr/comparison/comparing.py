@@ -11,8 +11,8 @@ from math import nan
 import numpy as np
 
 from pgsr import own_methods
-from pgsr.certificates import certify
-from pgsr.certificates.certificate import is_decided
+from pgsr.certificates import Certificate, certify
+from pgsr.certificates.certificate import OUR_PROOFS, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison.row import Row
 from pgsr.comparison.table import Comparison
@@ -108,7 +108,28 @@ def compare(
                 name = result.certificate.problem
             rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
     tell(len(rows), len(arms))
-    return Comparison(rows, _title(problem))
+    return Comparison(_with_best_bounds(rows, [target for _, target, _ in arms]), _title(problem))
+
+
+def _with_best_bounds(rows: list[Row], targets: list[Measurement | Problem]) -> list[Row]:
+    """Give every answer the best bound that is proved of the same problem, whoever's answer proved it."""
+    best: dict[int, Certificate] = {}
+    for row, target in zip(rows, targets, strict=True):
+        known = row.result.certificate
+        if known is not None and known.bound is not None and known.bound_by in OUR_PROOFS:
+            other = best.get(id(target))
+            if other is None or other.bound is None or known.bound > other.bound:
+                best[id(target)] = known
+    return [_bounded(row, best.get(id(target))) for row, target in zip(rows, targets, strict=True)]
+
+
+def _bounded(row: Row, best: Certificate | None) -> Row:
+    known = row.result.certificate
+    if best is None or best.bound is None or known is None or known.objective is None or row.status not in ANSWERED:
+        return row
+    if known.bound is not None and known.bound_by in OUR_PROOFS and known.bound >= best.bound:
+        return row
+    return replace(row, result=replace(row.result, certificate=known.with_bound(best.bound, best.bound_by)))
 
 
 def template_of_arms(*modules: str) -> Template:

@@ -1,4 +1,4 @@
-"""The front door: from a table of one's own to answers side by side, in eight functions and with names for methods.
+"""The front door: from a table of one's own to answers side by side, in nine functions and with names for methods.
 
 | file         | what it does                                                                          |
 |--------------|---------------------------------------------------------------------------------------|
@@ -6,6 +6,7 @@
 | `measuring`  | `measure`: the noise step, the only one that sees the truth                            |
 | `solving`    | `solve`: a problem by our exact algorithm, or by any method                            |
 | `taking`     | `solvers`: who takes a problem here and now, and why others do not                     |
+| `judging`    | `certify`: an answer from anywhere, judged and bounded                                |
 | `comparing`  | `compare`: methods side by side, of one problem or of one measurement                  |
 | `estimating` | `estimate`: a release from a measurement, with intervals                               |
 | `trade_off`  | `plan`: the error of an epsilon beforehand, or the epsilon of an error                  |
@@ -17,10 +18,11 @@ computes: rooms below do, and whatever they can do besides is asked of them.
 
 from pgsr.front.comparing import compare
 from pgsr.front.estimating import Released, estimate
+from pgsr.front.judging import certify
 from pgsr.front.measuring import measure
 from pgsr.front.reading import read
 from pgsr.front.solving import solve
 from pgsr.front.taking import solvers
 from pgsr.front.trade_off import plan
 
-__all__ = ["Released", "compare", "estimate", "measure", "plan", "read", "solve", "solvers"]
+__all__ = ["Released", "certify", "compare", "estimate", "measure", "plan", "read", "solve", "solvers"]

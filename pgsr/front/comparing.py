@@ -10,6 +10,7 @@ from pgsr.comparison.table import Comparison
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
 from pgsr.front.estimating import chosen_estimator
+from pgsr.front.judging import Outside, read_answer
 from pgsr.front.own import OwnAlgorithm
 from pgsr.front.solving import chosen_method
 from pgsr.methods.method import Method, PostProcess
@@ -30,9 +31,9 @@ def compare(
 
     Args:
         problem: what is solved; or a measurement, from which estimators and the problems about it start.
-        methods: of a problem, names of methods ("pgsr", "gurobi", "highs") or methods; `pgsr.solvers(problem)`, too. Of
-            a measurement, names of estimators and problems ("matching", "m_c"), estimators, or problems stated of it.
-            Besides, (label, problem or measurement, name or method) for anything about the same truth.
+        methods: of a problem, names of methods ("pgsr", "gurobi", "highs") or methods; `pgsr.solvers(problem)`, too;
+            and answers that were made elsewhere, as `pgsr.certify` takes them. Of a measurement, names of estimators
+            and problems ("matching", "m_c"), estimators, or problems stated of it.
         time_limit: seconds per method, after its imports and compilation; None for no limit.
         truth: for errors by level. They are private.
         progress: whether to show a progress bar; or what is told how many of how many methods are done.
@@ -66,13 +67,30 @@ def compare(
 
 def _arm(target: Problem | Measurement, given: Any) -> Arm:
     """Make the arm that a name or a value stands for; what is wrong with other values is said by who runs them."""
-    if isinstance(given, tuple):
-        label, about, name = given if len(given) == 3 else ("", None, None)
-        named = isinstance(name, str) and isinstance(about, Problem | Measurement)
-        return (label, *_on(about, name)) if named else given  # pyright: ignore[reportArgumentType, reportReturnType]
+    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[1], Problem | Measurement):
+        label, about, meant = given
+        if isinstance(meant, str):
+            return (label, *_on(about, meant))
+        return (label, about, _outside(about, meant, label)) if _is_outside(about, meant) else given  # pyright: ignore[reportReturnType]
     if isinstance(given, Problem):
         return (given.label, given, OwnAlgorithm())
-    return (given, *_on(target, given)) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return (given, *_on(target, given))
+    if _is_outside(target, given) and not isinstance(given, tuple):
+        label = f"your {type(given).__module__.partition('.')[0]} {type(given).__name__}"
+        return (label, target, _outside(target, given, label))
+    return given
+
+
+def _is_outside(target: Problem | Measurement, given: Any) -> bool:
+    """Say whether it is an answer, not what makes one; a data frame has an `apply` of its own."""
+    known = isinstance(given, Method | PostProcess | type) and not hasattr(given, "to_numpy")
+    return isinstance(target, Problem) and not known
+
+
+def _outside(target: Problem | Measurement, answer: Any, label: str) -> Outside:
+    assert isinstance(target, Problem)
+    return Outside(read_answer(target, answer, None), label)
 
 
 def _on(target: Problem | Measurement, name: str) -> tuple[Problem | Measurement, Method | PostProcess]:

@@ -90,14 +90,14 @@ class Released:
         return self.result._repr_html_()
 
 
-def estimate(noisy: Measurement, method: str | PostProcess, time_limit: float | None = None) -> Released:
+def estimate(noisy: Measurement, method: str | PostProcess = "posterior", time_limit: float | None = None) -> Released:
     """Estimate the true counts from a measurement; it sees noisy values and public facts alone.
 
     Args:
         noisy: the measurement.
-        method: the name of an estimator, such as "posterior", "matching" or "bottom_up", or of a problem that our exact
-            algorithm solves, such as "m_h" or "m_c"; or an estimator with options of its own, such as
-            `pgsr.estimators.Matching(merge=...)`.
+        method: the name of an estimator, such as "matching" or "bottom_up", or of a problem that our exact algorithm
+            solves, such as "m_h" or "m_c"; or an estimator with options of its own, such as
+            `pgsr.estimators.Matching(merge=...)`. The posterior has the least error.
         time_limit: seconds, or None.
 
     Raises:

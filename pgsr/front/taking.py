@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import overload
 
+from pgsr import own_methods
 from pgsr.checks import require_kind
 from pgsr.front.names import catalogue
 from pgsr.front.own import OwnAlgorithm
@@ -25,6 +26,7 @@ class SolverRow:
         how: in which way it solves the problem; "" if it does not take it.
         limit: its largest problem on this machine, of general solvers; "" if nothing is known.
         reason: why it does not take the problem, or what is missing on this machine; "" if it is ready.
+        ours: whether it is an algorithm of ours, which proves its answers alone.
     """
 
     name: str
@@ -32,6 +34,7 @@ class SolverRow:
     how: str
     limit: str
     reason: str
+    ours: bool
 
     @property
     def ready(self) -> bool:
@@ -100,6 +103,9 @@ class SolverTable(Sequence[str]):
 def solvers(problem: Problem) -> SolverTable:
     """List who takes a problem here and now, and why others do not: a package, a licence, or the problem itself.
 
+    The order is that of `pgsr.solve(problem)`: algorithms of ours, solvers of the problem in its integers, and then
+    those who round a relaxation.
+
     A table that is iterated over gives the names of those who take it, so it may stand for the list of `pgsr.compare`.
     Solvers are not started: one whose licence or memory the problem exceeds says so when it is asked to solve it.
 
@@ -125,7 +131,7 @@ def solvers(problem: Problem) -> SolverTable:
     from pgsr.models.availability import solvers as known_solvers
 
     known = {repr(info.method): info for info in known_solvers()}
-    rows = []
+    rows, own = [], {repr(entry.method) for entry in own_methods.METHODS}
     for entry in catalogue():
         method = entry.method
         if isinstance(method, OwnAlgorithm):
@@ -136,8 +142,10 @@ def solvers(problem: Problem) -> SolverTable:
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
             limit = info.limit if info is not None else ""
-            rows.append(SolverRow(entry.name, method, _how(method, problem), limit, reason))
-    return SolverTable(problem.label, tuple(sorted(rows, key=lambda row: not row.ready)))
+            ours = entry.name == "pgsr" or repr(method) in own
+            rows.append(SolverRow(entry.name, method, _how(method, problem), limit, reason, ours))
+    order = sorted(rows, key=lambda row: (not row.ready, not row.ours, row.how == HOW["rounded"]))
+    return SolverTable(problem.label, tuple(order))
 
 
 def _reason(method: Method, problem: Problem) -> str:

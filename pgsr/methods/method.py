@@ -103,6 +103,7 @@ class Result:
         problem: the continuous problem of which `answer` is an optimum with known prices, for `duals`; else None.
         row_prices: the prices of that problem's rows where a solver gave them; without, `multipliers` tell them.
         claimed: what a solver alone says of its answer, such as "optimal, by Gurobi()"; no status rests on it.
+        method: the name of who answered, of results of `pgsr.solve`; "" elsewhere.
         form: how the problem was handed to a solver, such as "window: 7,012 columns, 1 program"; "" without a solver.
         refused: an answer that a method gave and our own checks refused, for study: how far off is it? It is no
             estimate, `estimate` raises beside it, and nothing that publishes reads it.
@@ -130,6 +131,7 @@ class Result:
     problem: Problem | None = None
     row_prices: np.ndarray | None = None
     claimed: str = ""
+    method: str = ""
     form: str = ""
 
     def __post_init__(self) -> None:

@@ -353,7 +353,8 @@ class ProblemFields:
         Raises:
             ProblemError: some have none.
         """
-        if self.conditions is not None and self.conditions.choices is not None:
+        no_point = self._contradicting_conditions is not None  # whose intervals end before they are narrow
+        if self.conditions is not None and self.conditions.choices is not None and not no_point:
             self.conditions.choices.reached(*self.intervals)
 
     @property

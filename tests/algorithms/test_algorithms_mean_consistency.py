@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from instances import random_tree, rng_of, scale
 
-from pgsr import Hierarchy, PgsrError, Problem, Status, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms.mean_consistency import MeanConsistency
-from pgsr.certificates import Multipliers
+from pgsr.certificates import Multipliers, certify
 from pgsr.data import Estimate
 
 

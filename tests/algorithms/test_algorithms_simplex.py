@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
 
-from pgsr import Hierarchy, Problem, Status, View, certify
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms.simplex import SimplexProjection, simplex_projection
+from pgsr.certificates import certify
 from pgsr.certificates.regions_alone import is_region_exchange_optimal, simplex_bound
 from pgsr.data import Estimate
 from pgsr.noise import Geometric, Totals

@@ -8,12 +8,13 @@ import pytest
 from condition_checks import KINDS, best_integer, best_real, feasible_points, random_problems
 from instances import rng_of, scale
 
-from pgsr import Hierarchy, Problem, Status, View, certify
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import ChoiceTree, TreeProjection
 from pgsr.algorithms.choice_tree.bound import choices_bound
 from pgsr.algorithms.choice_tree.by_flow import FlowNodes
 from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import best_first
+from pgsr.certificates import certify
 from pgsr.certificates.certificate import ALTERNATIVES
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.models import Scipy

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from instances import random_tree, random_truth, rng_of, scale
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import Isotonic, MinMax
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
@@ -18,6 +18,7 @@ from pgsr.algorithms.isotonic.regression import (
     isotonic_min_max,
     isotonic_within,
 )
+from pgsr.certificates import certify
 from pgsr.certificates.regions_alone import isotonic_is_optimal
 from pgsr.data import Estimate
 from pgsr.errors import ProblemError

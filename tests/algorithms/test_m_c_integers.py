@@ -11,7 +11,7 @@ from instances import rng_of, scale
 from test_m_c_projection import TOTALS, with_bounds
 from test_m_c_projection import random_problem as random_relaxed
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeIntegers
 from pgsr.algorithms.m_c import integers_kernel as kernels
 from pgsr.algorithms.m_c import moves_kernel, tree_kernel
@@ -20,6 +20,7 @@ from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.algorithms.m_c.integers_dual import RoundedDual
 from pgsr.algorithms.m_c.moves import GroupMoves
+from pgsr.certificates import certify
 from pgsr.certificates.certificate import objective
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.datasets import census_like

@@ -10,9 +10,10 @@ import pytest
 from instances import random_tree, random_truth, rng_of, scale
 from made_measurements import cells_of, measurement_of
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CumulativeProjection
 from pgsr.algorithms.m_c.dual import SquaresDual
+from pgsr.certificates import certify
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.models import Cvxpy

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from instances import random_tree, rng_of, scale
 
-from pgsr import Hierarchy, Problem, Status, certify
+from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
+from pgsr.certificates import certify
 from pgsr.certificates.certificate import EXCHANGE_TEST
 from pgsr.engines.nearest_tree.bounds import NO_BOUND
 from pgsr.problems.conditions import cells

@@ -12,8 +12,9 @@ import pytest
 from instances import rng_of, scale
 from neighbours import PAIR, truth_of
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View, certify, own_methods
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View, own_methods
 from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.certificates import certify
 from pgsr.data import Estimate, Split
 from pgsr.estimators import Matching
 from pgsr.methods import Mechanism

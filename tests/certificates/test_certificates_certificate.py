@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from instances import random_tree, rng_of, scale
 
-from pgsr import Hierarchy, PgsrError, Problem, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import Multipliers
+from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.exchange import is_exchange_optimal
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate

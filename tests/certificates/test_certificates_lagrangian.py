@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from instances import random_tree, rng_of, scale
 
-from pgsr import Hierarchy, PgsrError, Problem, View, certify
-from pgsr.certificates import Multipliers
+from pgsr import Hierarchy, PgsrError, Problem, View
+from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.certificate import is_decided
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.certificates.potentials import is_potential_optimal

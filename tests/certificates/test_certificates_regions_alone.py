@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from instances import rng_of, scale
 
-from pgsr import Hierarchy, PgsrError, Problem, View, certify
+from pgsr import Hierarchy, PgsrError, Problem, View
+from pgsr.certificates import certify
 from pgsr.certificates.regions_alone import isotonic_bound, isotonic_is_optimal
 from pgsr.data import Estimate
 from pgsr.noise import Totals

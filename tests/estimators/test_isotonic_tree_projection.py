@@ -9,8 +9,9 @@ from instances import rng_of, scale
 from level_points import SHAPES
 from made_measurements import measurement_of
 
-from pgsr import CountOfCounts, Hierarchy, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import TreeProjection
+from pgsr.certificates import certify
 from pgsr.data import Estimate
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.noise import Geometric

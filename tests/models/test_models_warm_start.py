@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pgsr import Hierarchy, Problem, Result, Status, View, certify
+from pgsr import Hierarchy, Problem, Result, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
+from pgsr.certificates import certify
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError
 from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress

@@ -7,8 +7,8 @@ import pytest
 from condition_checks import best_integer, feasible_points, random_problems
 from instances import rng_of, scale
 
-from pgsr import Hierarchy, Problem, Status, View, certify
-from pgsr.certificates import Multipliers
+from pgsr import Hierarchy, Problem, Status, View
+from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.certificate import EXCHANGE_TEST, MULTIPLIERS
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate

@@ -10,9 +10,9 @@ from condition_checks import chosen, feasible_points, random_problems, within
 from instances import rng_of, scale
 from program_files import by_gurobi
 
-from pgsr import Hierarchy, Problem, Status, View, certify
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import Multipliers
+from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.certificate import IGNORING
 from pgsr.data import Estimate
 from pgsr.datasets import census_like

@@ -15,9 +15,9 @@ from condition_checks import (
 )
 from instances import rng_of, scale
 
-from pgsr import Hierarchy, Problem, Status, View, certify
+from pgsr import Hierarchy, Problem, Status, View
 from pgsr.algorithms import TreeProjection
-from pgsr.certificates import Multipliers
+from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.certificate import IGNORING, MULTIPLIERS, violations
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from instances import rng_of
 
-from pgsr import Hierarchy, Problem, View, certify
+from pgsr import Hierarchy, Problem, View
 from pgsr.algorithms import TreeProjection
+from pgsr.certificates import certify
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.problems.conditions import cells
 

@@ -6,8 +6,9 @@ from condition_checks import best_integer
 from instances import rng_of, scale
 from level_points import SHAPES, allowed, points_of, problem_of
 
-from pgsr import CountOfCounts, Hierarchy, Problem, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
 from pgsr.algorithms import CostTables, Isotonic, TreeProjection
+from pgsr.certificates import certify
 from pgsr.certificates.certificate import POTENTIALS, violations
 from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from waiting import MINUTES
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Result, Status, View, certify
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Result, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.bounds import lower_bound
-from pgsr.certificates import Certificate
+from pgsr.certificates import Certificate, certify
 from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import compare, label_of, template_of_arms
 from pgsr.comparison.row import Row
