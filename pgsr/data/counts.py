@@ -8,12 +8,12 @@ import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import is_sparse, require_kind
-from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.data.long_tables import tables_frame
 from pgsr.data.sizes import Sizes, fold
 from pgsr.data.views import View
 from pgsr.errors import CountError
-from pgsr.figures.html import facts_table
+from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers, numbers_table
 from pgsr.figures.region_figure import COUNTED, Curve, sizes_figure
 from pgsr.machine import memory
 
@@ -30,7 +30,7 @@ LARGEST_DENSE = 500_000_000
 """Bytes up to which readers hand out tables of counts as dense arrays; larger ones stay sparse."""
 
 
-class CountOfCounts:
+class CountOfCounts(ShowsNumbers):
     """The counts `counts[r, s]` of groups of size s = 0..K in region r: non-negative integers that add up.
 
     Args:
@@ -245,18 +245,16 @@ class CountOfCounts:
         sizes = f"sizes {self.sizes.text}"
         return f"CountOfCounts({name}{self.hierarchy!r}, {sizes}, {int(self.totals[0]):,} groups{about})"
 
-    def _repr_html_(self) -> str:
-        return facts_table(
-            "CountOfCounts",
-            {
-                "name": self.name or None,
-                "read": self.about or None,
-                "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": self.sizes.text,
-                "groups": int(self.totals[0]),
-                "kept as": "a sparse table" if self.is_sparse else "a dense table",
-            },
-        )
+    def numbers_table(self) -> NumbersTable:
+        """Give the counts of the first regions by size."""
+        facts = {
+            "read": self.about or None,
+            "regions by level, root first": self.hierarchy.levels_text,
+            "groups": int(self.totals[0]),
+            "kept as": "a sparse table" if self.is_sparse else None,
+        }
+        title = f"groups of {self.name}" if self.name else "groups"
+        return numbers_table(title, Names(self.hierarchy), range(self.max_size + 1), self.row, facts)
 
 
 def _are_tables(counts: object) -> TypeGuard[Sequence[Any]]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.data.long_tables import tables_frame
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View, counts_of_cumulative
 from pgsr.errors import CountError
-from pgsr.figures.html import facts_table
+from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers, numbers_table
 from pgsr.figures.region_figure import ESTIMATED, Curve, sizes_figure
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(ShowsNumbers):
     """The values of a view on every region; possibly fractional, negative or inconsistent, as relaxations are.
 
     Attributes:
@@ -143,13 +143,13 @@ class Estimate:
         kind = "integer" if self.kind == "i" else "real"
         return f"Estimate({self.view!r}, {self.hierarchy!r}, sizes {self.sizes.text}, {kind})"
 
-    def _repr_html_(self) -> str:
-        return facts_table(
-            "Estimate",
-            {
-                "view": self.view.value,
-                "values": "integers" if self.kind == "i" else "real numbers",
-                "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": self.sizes.text,
-            },
-        )
+    def numbers_table(self) -> NumbersTable:
+        """Give the values of the first regions by size, in the estimate's view."""
+        facts = {
+            "values": "integers" if self.kind == "i" else "real numbers",
+            "regions by level, root first": self.hierarchy.levels_text,
+        }
+        cumulative = self.view is View.CUMULATIVE
+        row = (lambda region: self.row(region).cumsum()) if cumulative else self.row
+        title = f"estimate, {self.view.value}"
+        return numbers_table(title, Names(self.hierarchy), range(self.max_size + 1), row, facts)

@@ -339,6 +339,19 @@ class Hierarchy:
         )
 
 
+class Names(Sequence[str]):
+    """The names of the regions of a hierarchy, in full, made when they are asked for."""
+
+    def __init__(self, hierarchy: Hierarchy) -> None:
+        self.paths = hierarchy.paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, region: int) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return "/".join(self.paths[region])
+
+
 def _is_index(value: object) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.errors import ArgumentError
-from pgsr.figures.html import facts_table
+from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers, numbers_table
 from pgsr.figures.region_figure import ESTIMATED, Curve, regions_figure, sizes_figure
 from pgsr.machine import memory
 from pgsr.machine.extras import extra
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(ShowsNumbers):
     """The intervals of a statistic of every region.
 
     Attributes:
@@ -135,16 +135,23 @@ class Intervals:
         where = self.hierarchy.name(0) + (f"{self._sizes}, size 0" if self._sizes else "")
         return f"Intervals({self.statistic}, {self._about}; {where}: {estimate} in [{lower}, {upper}])"
 
-    def _repr_html_(self) -> str:
-        return facts_table(
-            "Intervals",
-            {
-                "statistic": self.statistic + self._sizes,
-                "intervals": self._about,
-                "regions by level, root first": self.hierarchy.levels_text,
-                "median width by level, root first": " / ".join(self._widths()),
-            },
-        )
+    def numbers_table(self) -> NumbersTable:
+        """Give the intervals of the first regions, by size where the statistic is."""
+        facts = {
+            "intervals": self._about,
+            "regions by level, root first": self.hierarchy.levels_text,
+            "median width by level, root first": " / ".join(self._widths()),
+        }
+        sides, names = (self.lower, self.estimate, self.upper), Names(self.hierarchy)
+        if self.max_size is None:
+            row, columns = (lambda region: [side[region] for side in sides]), ("lower", "estimate", "upper")
+            return numbers_table(self.statistic, names, columns, row, facts)
+
+        def written(region: int) -> list[str]:
+            lower, estimate, upper = (side[region] for side in sides)
+            return [f"{e:,.6g} [{a:,.6g}, {b:,.6g}]" for a, e, b in zip(lower, estimate, upper, strict=True)]
+
+        return numbers_table(self.statistic, names, range(self.max_size + 1), written, facts)
 
     def _widths(self) -> list[str]:
         tree, widths = self.hierarchy, []

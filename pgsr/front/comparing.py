@@ -90,7 +90,7 @@ def _is_outside(target: Problem | Measurement, given: Any) -> bool:
 
 def _outside(target: Problem | Measurement, answer: Any, label: str) -> Outside:
     assert isinstance(target, Problem)
-    return Outside(read_answer(target, answer, None), label)
+    return Outside(read_answer(target, answer), label)
 
 
 def _on(target: Problem | Measurement, name: str) -> tuple[Problem | Measurement, Method | PostProcess]:

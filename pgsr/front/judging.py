@@ -20,12 +20,10 @@ from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP, CONDITION
 
-_WAY_OUT = "give an array of shape (regions, K + 1), a frame with a row per region, or a solved model and its variable="
+_WAY_OUT = "give an array of shape (regions, K + 1), a frame with a row per region, or a solved model"
 
 
-def certify(
-    problem: Problem, answer: Any, multipliers: Multipliers | None = None, *, variable: Any = None
-) -> Certificate:
+def certify(problem: Problem, answer: Any, multipliers: Multipliers | None = None) -> Certificate:
     """Recompute the objective of an answer from anywhere, count its broken conditions, and bound the optimum.
 
     Where neither the answer nor `multipliers` prove a bound, our own exact algorithm finds one, if there is one.
@@ -36,7 +34,6 @@ def certify(
             region, in their order or with their paths as index, and a column per size; a solved `cvxpy.Problem` or
             `gurobipy.Model`. Numbers within 1e-6 of integers are these integers, where the problem asks for integers.
         multipliers: prices for a Lagrangian bound, such as a solver's duals.
-        variable: of a model with several variables, the one that has the answer.
 
     Raises:
         ArgumentError: no answer can be read from what was given; the message says what can.
@@ -52,7 +49,7 @@ def certify(
         Certificate(problem: objective 4, bound 2 by exchange test, no violations)
     """
     require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
-    return _bounded(problem, read_answer(problem, answer, variable), multipliers, None)
+    return _bounded(problem, read_answer(problem, answer), multipliers, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +66,7 @@ class Outside:
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
         """Judge the answer, and bound its distance from the optimum within the limit."""
         clock = Deadline(time_limit)
-        estimate = read_answer(problem, self.answer, None)
+        estimate = read_answer(problem, self.answer)
         proved = _bounded(problem, estimate, None, time_limit)
         near = proved.gap is not None and (proved.optimal or (not problem.integer and proved.gap <= ACCEPTED_GAP))
         status = Status.OPTIMAL if near else Status.FEASIBLE if proved.feasible else Status.RELAXED
@@ -79,14 +76,14 @@ class Outside:
         return self.label
 
 
-def read_answer(problem: Problem, answer: Any, variable: Any) -> Estimate:
+def read_answer(problem: Problem, answer: Any) -> Estimate:
     """Read the estimate of a problem from what a person has in hand."""
     if isinstance(answer, Estimate):
         return answer
     if isinstance(answer, CountOfCounts):
         return Estimate(answer.hierarchy, View.COUNTS, answer.counts)
-    if type(answer).__module__.partition(".")[0] in ("cvxpy", "gurobipy") or variable is not None:
-        answer = _solution(answer, variable, problem.n_unknowns)
+    if type(answer).__module__.partition(".")[0] in ("cvxpy", "gurobipy"):
+        answer = _solution(answer, problem.n_unknowns)
     tables = answer if isinstance(answer, tuple) else (_by_label(answer, problem.hierarchy),)
     if any(getattr(np.asarray(table), "dtype", np.dtype("O")).kind not in "iufb" for table in tables):
         raise ArgumentError(f"the answer is {type(answer).__name__} without numbers; {_WAY_OUT}")
@@ -111,16 +108,15 @@ def _bounded(
     return ours.with_bound(known.bound, known.bound_by)
 
 
-def _solution(model: Any, variable: Any, n_unknowns: int) -> Any:
-    """Read the values of a solved model: of the variable that is named, or of the only one of the right size."""
-    if variable is None:
-        of_model = model.variables() if hasattr(model, "variables") else [model.getVars()]
-        fitting = [each for each in of_model if (len(each) if isinstance(each, list) else each.size) == n_unknowns]
-        if len(fitting) != 1:
-            raise ArgumentError(f"{len(fitting)} variables of the model have {n_unknowns:,} entries; give variable=...")
-        variable = fitting[0]
-    values = [each.X for each in variable] if isinstance(variable, list) else getattr(variable, "value", None)
-    values = getattr(variable, "X", None) if values is None else values
+def _solution(model: Any, n_unknowns: int) -> Any:
+    """Read the values of a solved model, of its only variable with one entry per unknown."""
+    of_model = model.variables() if hasattr(model, "variables") else [model.getVars()]
+    fitting = [each for each in of_model if (len(each) if isinstance(each, list) else each.size) == n_unknowns]
+    if len(fitting) != 1:
+        raise ArgumentError(
+            f"{len(fitting)} variables of the model have {n_unknowns:,} entries; give the values of one, x.value"
+        )
+    values = [each.X for each in fitting[0]] if isinstance(fitting[0], list) else fitting[0].value
     if values is None:
         raise ArgumentError("the model has no values; solve it first")
     return values

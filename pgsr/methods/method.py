@@ -262,8 +262,8 @@ class Result:
         return pd.DataFrame([self.facts()])
 
     def _repr_html_(self) -> str:
-        measured = self.measurement
-        return facts_table(
+        measured, answer = self.measurement, self.answer
+        facts = facts_table(
             "Result",
             {
                 "status": f"{self.status.name}: {self.status.value}",
@@ -271,12 +271,12 @@ class Result:
                 "claimed": self.claimed or None,
                 "handed over as": self.form or None,
                 "certificate": self.certificate,
-                "answer": self.answer,
-                "refused answer": self.refused,
+                "refused answer": None if self.refused is None else repr(self.refused),
                 "time": f"{self.seconds.total:.3g} s",
                 "noise": None if measured is None else "secure" if measured.secure else "research: no privacy claim",
             },
         )
+        return facts if answer is None else facts + answer._repr_html_()
 
     def __repr__(self) -> str:
         parts = [self.status.name]

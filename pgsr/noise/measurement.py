@@ -12,13 +12,13 @@ import numpy as np
 
 from pgsr.checks import as_array, member_of, require_kind
 from pgsr.data.counts import checked_counts
-from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.data.long_form import long_cells, long_frame
 from pgsr.data.sizes import Sizes
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
 from pgsr.errors import ProblemError
-from pgsr.figures.html import facts_table
+from pgsr.figures.numbers_table import MOST_REGIONS, NumbersTable, ShowsNumbers, numbers_table
 from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
 from pgsr.machine.extras import extra
 from pgsr.privacy.laws import Law
@@ -59,7 +59,7 @@ ROOT_ALONE = "only the root's total is public here; measure with Geometric(..., 
 
 
 @dataclass(frozen=True, eq=False)
-class Measurement:
+class Measurement(ShowsNumbers):
     """The noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
 
     Attributes:
@@ -314,13 +314,16 @@ class Measurement:
         view = self.label if by_region else repr(self.views if self.view is None else self.view)
         return f"Measurement({view}, {self.hierarchy!r}, sizes {self.sizes.text}, {self.spent})"
 
-    def _repr_html_(self) -> str:
-        return facts_table(
-            "Measurement",
+    def numbers_table(self) -> NumbersTable:
+        """Give the noisy values of the first regions."""
+        most = max(np.diff(self.first_cell)[:MOST_REGIONS].tolist())
+        return numbers_table(
+            f"noisy, {self.label}",
+            Names(self.hierarchy),
+            range(most),
+            self.row,
             {
-                "view": self.label,
                 "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": self.sizes.text,
                 "spent": f"{self.spent}; noise by level {' / '.join(map(str, self.noise))}",
                 "noise of numbers of groups, per level": None if self.totals_noise is None else str(self.totals_noise),
                 "public numbers of groups": {"root": "the root's", "regions": "every region's"}.get(

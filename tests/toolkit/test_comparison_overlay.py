@@ -91,12 +91,12 @@ def test_a_frame_of_results_is_one_row_of_facts():
 def test_descriptions_say_what_there_is():
     for thing, words in (
         (TREE, ("6", "1 / 2 / 3", "US", "padded")),
-        (TRUTH, ("&lt;made &amp; up&gt;", "0..4", "26")),
+        (TRUTH, ("&lt;made &amp; up&gt;", "<th>US/GA/Cobb</th><td>3</td>", "26")),
         (NOISY_COUNTS, ("epsilon=1; noise by level epsilon 1/3 / epsilon 1/3", "research: repeats, no privacy claim")),
         (PROBLEM, ("M_H", "integer, nonnegative, consistent", "the root&#x27;s", "sum of squares")),
-        (RESULT, ("OPTIMAL: proved optimal", "objective", "exchange test", "Estimate(")),
+        (RESULT, ("OPTIMAL: proved optimal", "objective", "exchange test", "<th>US/GA</th>")),
         (Result(Status.FAILED, "no <luck>"), ("FAILED", "no &lt;luck&gt;")),
-        (RESULT.estimate, ("integers", "counts", "0..4")),
+        (RESULT.estimate, ("integers", "counts", "<th>US/GA</th>")),
     ):
         text = thing._repr_html_()
         assert text.startswith("<table>")
