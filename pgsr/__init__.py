@@ -50,6 +50,13 @@ __all__ = [
     "solvers",
 ]
 
+_ROOMS = (
+    "algorithms", "bounds", "certificates", "comparison", "data", "datasets", "engines", "errors", "estimators", "figures",
+    "intervals", "machine", "methods", "models", "nation", "noise", "privacy", "problems", "reconciling", "release",
+    "synthesis", "tables",
+)  # fmt: skip
+"""The rooms, which are imported when they are used."""
+
 _CALLED: dict[str, str] = {
     **dict.fromkeys(("certify", "compare", "estimate", "measure", "plan", "read", "solve", "solvers"), "pgsr.front"),
     "reconcile": "pgsr.reconciling",
@@ -60,8 +67,10 @@ _CALLED: dict[str, str] = {
 def __getattr__(name: str) -> object:
     if name in _CALLED:
         return getattr(import_module(_CALLED[name]), name)
+    if name in _ROOMS:
+        return import_module(f"pgsr.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_CALLED})
+    return sorted({*__all__, *_ROOMS})

@@ -1,5 +1,7 @@
 """The front door: names for methods, one call each to measure, solve, list, compare and estimate, and its errors."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -211,3 +213,10 @@ def test_noise_of_another_law_is_left_to_the_intervals_room():
     noisy = Noise(View.CUMULATIVE, Rho(1), laws="gaussian").measure(TRUTH, Seeded("demo"))
     with pytest.raises(ProblemError, match="the mechanism"):
         pgsr.estimate(noisy, "m_c").intervals()
+
+
+def test_the_package_lists_its_names_and_rooms_and_nothing_else():
+    assert set(dir(pgsr)) == {*pgsr.__all__, *pgsr._ROOMS}
+    folders = {path.parent.name for path in Path(pgsr.__file__).parent.glob("*/__init__.py")}
+    assert folders - set(pgsr._ROOMS) == {"commands", "experiments", "front"}
+    assert pgsr.models.Gurobi is Gurobi
