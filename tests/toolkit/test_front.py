@@ -107,7 +107,7 @@ def test_without_a_method_our_exact_algorithm_solves():
 
 
 def test_where_none_of_ours_takes_a_problem_a_status_says_so():
-    result = pgsr.solve(Problem.m_c(NOISY, norm=1))
+    result = pgsr.solve(Problem.m_c(NOISY, norm=1), "pgsr")
     assert result.status is Status.UNSUPPORTED
     assert "pgsr.solvers(problem)" in result.reason
 
