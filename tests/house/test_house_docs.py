@@ -143,7 +143,7 @@ LONG = (
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in PAGES],
+    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in (*PAGES, ROOT / "README.md")],
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
