@@ -58,6 +58,8 @@ def overlay(
         >>> drawn.get_suptitle(), drawn.axes[0].get_legend_handles_labels()[1]
         ('US / GA', ['noisy', 'truth'])
     """
+    tables = tuple(getattr(table, "result", table) for table in tables)  # of `pgsr.estimate`
+    released = getattr(released, "result", released)
     for given, kind, what in (
         (truth, CountOfCounts, "truth"),
         (noisy, Measurement, "noisy"),

@@ -372,24 +372,28 @@ class ProblemFields:
         return self._text
 
     def _repr_html_(self) -> str:
+        return facts_table("Problem", self._facts())
+
+    def __str__(self) -> str:
+        """State the problem, a fact in a line, with the conditions as they were written."""
+        return "\n".join(f"{name}: {fact}" for name, fact in self._facts().items() if fact is not None)
+
+    def _facts(self) -> dict[str, object]:
         stated = ("integer", "nonnegative", "monotone", "consistent")
         totals = {None: None, Totals.ROOT: "the root's", Totals.REGIONS: "every region's"}[self.totals]
-        return facts_table(
-            "Problem",
-            {
-                "label": self.label,
-                "distance": norm_text(self.norm),
-                "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
-                "public numbers of groups that hold": totals,
-                "stated besides": None if self.conditions is None else self.conditions.text,
-                "view": self.view.value,
-                "regions by level, root first": self.hierarchy.levels_text,
-                "sizes": self.sizes.text,
-                "unknowns": self.n_unknowns,
-                "noise by level": "not stated" if self.noise is None else " / ".join(map(str, self.noise)),
-                "no point satisfies it": self.contradiction,
-            },
-        )
+        return {
+            "label": self.label,
+            "distance": norm_text(self.norm),
+            "conditions": ", ".join(name for name in stated if getattr(self, name)) or "none",
+            "public numbers of groups that hold": totals,
+            "stated besides": None if self.conditions is None else self.conditions.text,
+            "view": self.view.value,
+            "regions by level, root first": self.hierarchy.levels_text,
+            "sizes": self.sizes.text,
+            "unknowns": self.n_unknowns,
+            "noise by level": "not stated" if self.noise is None else " / ".join(map(str, self.noise)),
+            "no point satisfies it": self.contradiction,
+        }
 
 
 def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from instances import rng_of, scale
 
 import pgsr
 from pgsr import Hierarchy, Problem, Status, View
+from pgsr.comparison import overlay
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
 from pgsr.front import solving
@@ -124,3 +125,20 @@ def test_what_is_no_answer_is_refused_in_words():
     broken = pgsr.certify(PROBLEM, WORSE + 1)
     assert not broken.feasible
     assert broken.gap is None
+
+
+def test_what_is_printed_are_numbers_and_conditions_as_they_were_written():
+    truth = pgsr.CountOfCounts(TREE, [[0, 900, 400, 90], [0, 800, 300, 110]], "tiny")
+    noisy = pgsr.measure(truth, "cumulative", epsilon=1, seed="demo")
+    released = pgsr.estimate(noisy)
+    for thing, words in (
+        (truth, "US/GA  0    900  400   90"),
+        (noisy, "noisy, cumulative"),
+        (released.estimate, "US/MI"),
+        (released.intervals("tail:2"), "lower  estimate  upper"),
+        (ASKED, "stated besides: total(US/MI) >= 6"),
+    ):
+        assert words in str(thing)
+    assert repr(ASKED.conditions) == "Conditions(total(US/MI) >= 6)"
+    assert len(str(pgsr.CountOfCounts(TREE, np.ones((2, 5_000), int))).splitlines()[1]) < 120
+    assert overlay(released, truth=truth).axes

@@ -79,6 +79,9 @@ class Conditions:
         """The number of conditions as they were written, or else that of bounds, rows and choices."""
         return len(self.stated) or self.n_bounds + len(self.names) + len(self.choices or ())
 
+    def __repr__(self) -> str:
+        return f"Conditions({self.text})"
+
     @property
     def text(self) -> str:
         """The conditions as they were written, the first ten of them."""
