@@ -31,7 +31,9 @@ LONGEST = (
 )  # fmt: skip
 """Folders of many seconds. Their tests come first, so that no process works alone at the end."""
 
-SHARED = ("tests/experiments/test_experiments_report.py", "tests/experiments/test_experiments_publication.py")
+SHARED = tuple(
+    f"tests/experiments/test_experiments_{name}.py" for name in ("report", "publication", "kuo2018", "fioretto2019")
+)
 """Files that look at the same cells of experiments, which one process computes once."""
 
 
