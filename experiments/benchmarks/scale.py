@@ -19,7 +19,6 @@ from pgsr.datasets import census_like
 from pgsr.estimators.two_stage import TwoStage
 from pgsr.machine.isolation import run_isolated
 from pgsr.methods import Method, PostProcess
-from pgsr.models import Flow
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 
@@ -74,7 +73,7 @@ def m_c_regions_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
 QUESTIONS = (
     NationalProblem("m_h_relaxed", View.COUNTS, m_h_relaxed, TreeProjection()),
     NationalProblem("m_h_region_totals_relaxed", View.COUNTS, m_h_regions_relaxed, RegionTotalsProjection()),
-    NationalProblem("m_h_region_totals", View.COUNTS, m_h_regions, Flow(around=RegionTotalsProjection())),
+    NationalProblem("m_h_region_totals", View.COUNTS, m_h_regions, TreeProjection()),
     NationalProblem("m_c_relaxed gap 1e-6", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-6)),
     NationalProblem("m_c_relaxed gap 1e-10", View.CUMULATIVE, m_c_relaxed, CumulativeProjection(gap=1e-10)),
     NationalProblem("m_c_region_totals_relaxed", View.CUMULATIVE, m_c_regions_relaxed, CumulativeProjection()),

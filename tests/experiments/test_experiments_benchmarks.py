@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pgsr import Hierarchy, Problem, View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.benchmarks import formulations, history, nation, release_run
+from pgsr.experiments.benchmarks import formulations, history, nation, release_run, scale
 from pgsr.experiments.benchmarks.history import TimedRow
 from pgsr.experiments.benchmarks.interval_peers import (
     PEERS,
@@ -26,6 +26,7 @@ from pgsr.experiments.benchmarks.interval_peers import (
 )
 from pgsr.experiments.benchmarks.reconcile_peers import METHODS, dense_program, least_squares, made, ours
 from pgsr.experiments.commands.complete import app
+from pgsr.front.own import OwnAlgorithm
 from pgsr.machine.isolation import TaskEnd
 from pgsr.machine.partitions import ParquetFolder
 from pgsr.models import Flow, Scipy
@@ -264,3 +265,12 @@ def test_the_record_of_a_small_problem_is_a_table(tmp_path, monkeypatch):
     assert lines[2].startswith("| all unit steps |")
     assert lines[2].endswith("| not built |")
     assert lines[-1].startswith("| network | `Flow()` |")
+
+
+def test_benchmarks_run_the_algorithm_that_solve_runs():
+    """A row of another algorithm would tell a user seconds that nobody waits for."""
+    for question in (*scale.QUESTIONS, *scale.GROWING):
+        if question.state is None:
+            continue
+        noisy, truth = scale._measured(question, "1", "divisions", 5)
+        assert type(OwnAlgorithm().of(question.state(noisy, truth))) is type(question.method), question.name
