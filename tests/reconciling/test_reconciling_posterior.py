@@ -309,7 +309,7 @@ BASE = {"nation": ["US"] * 3, "state": [None, "GA", "MI"], "n": [9, 7, -1]}
         ({}, {"noise": "laplace", "scale": 1, "where": total(("US",)) >= 3}, ProblemError, "where= states conditions"),
         ({}, {"noise": "laplace", "scale": 1, "totals": 3}, ProblemError, "totals= ties sizes together"),
         ({}, {"noise": "laplace", "scale": 1, "integer": False}, ProblemError, "asks for real numbers"),
-        ({}, {"noise": "laplace", "scale": 1, "draws": 0}, ArgumentError, "draws=0; give a whole number from 1 on"),
+        ({}, {"noise": "laplace", "scale": 1, "draws": 0}, ArgumentError, "draws=0; give a whole number from 1 up"),
         ({"n": [9, 7.5, 1]}, GEOMETRIC, ProblemError, "row 1 has the value 7.5, and geometric"),
         ({"n": [9, 7, -99]}, LAPLACE, ProblemError, r"row 2 \('US/MI'\) needs noise beyond 35"),
         ({"n": [None, 7, None]}, LAPLACE, ProblemError, "nothing bounds 'US'"),
