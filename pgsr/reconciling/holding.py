@@ -95,16 +95,15 @@ def known_cells(found: MeasuredCells) -> np.ndarray:
 def refuse(found: MeasuredCells, weight: np.ndarray, cell: int) -> None:
     """Raise for a cell whose weight whole numbers cannot have beside the smallest of some weights."""
     given = found.weight.ravel()
-    light = int(np.argmin(np.where(weight > 0, weight, np.inf)))
-    said, real = (
-        "does not keep its weight beside the others in 64 bits, and held at its value it contradicts them",
-        True,
+    others = weight if weight.any() else given
+    light = int(np.argmin(np.where(others > 0, others, np.inf)))
+    cell = cell if given[cell] > given[light] else int(np.argmax(given))
+    with np.errstate(over="ignore"):
+        times = given[cell] / given[light]
+    ratio, real = f"{times:.3g}", "ask for integer=False, without base= and noise=, "
+    if np.isinf(times):
+        ratio, real = "more than 1e308", ""
+    raise TooLargeError(
+        f"{found.first_row(cell)} has {ratio} times the weight of {found.first_row(light)}, and whole numbers of "
+        f"64 bits do not keep both; {real}hold one by fixed= if it is exact, or give weights nearer to each other"
     )
-    if weight[light] > 0 and light != cell:
-        with np.errstate(over="ignore"):
-            times = given[cell] / given[light]
-        said = f"times the weight of {found.first_row(light)}, and whole numbers of 64 bits do not keep both"
-        said = f"has {times:.3g} {said}" if np.isfinite(times) else f"has more than 1e308 {said}"
-        real = bool(np.isfinite(times))
-    remedy = "ask for integer=False, without base= and noise=, " * real + "hold one by fixed= if it is exact, "
-    raise TooLargeError(f"{found.first_row(cell)} {said}; {remedy}or give weights nearer to each other")

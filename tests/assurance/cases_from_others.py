@@ -145,6 +145,11 @@ TABLES: tuple[Case, ...] = (
         words="row 0 ('US' at size 1) has more than 1e308 times the weight of row 3",
     ),
     Case(
+        "a weight beside itself",
+        lambda: states({**STATES, "v": [2, 1e13, 3]}, weights=[1e30, 1e-30, 1e30]),
+        words="row 0 ('US') has 1e+60 times the weight of row 1 ('US/GA')",
+    ),
+    Case(
         "code 1 beside code 01",
         lambda: states({"id": ["01", "02"], "up": [None, 1], "v": [1, 1]}, {"id": "up"}),
         words="('01' is there)",
