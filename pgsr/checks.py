@@ -42,24 +42,14 @@ def member_of(kind: type[Choice], value: object, name: str, error: type[PgsrErro
 
 
 def plain(value: Any) -> Any:
-    """Return a number of NumPy as one of Python, a real one by its shortest text; anything else as it is.
-
-    Example:
-        >>> plain(np.float32(0.1)), plain(np.int64(3)), plain("3")
-        (0.1, 3, '3')
-    """
+    """Return a number of NumPy as one of Python, a real one by its shortest text; anything else as it is."""
     if isinstance(value, np.integer):
         return int(value)
     return float(str(value)) if isinstance(value, np.floating) else value
 
 
 def whole_number(name: str, value: object, least: int, error: type[PgsrError]) -> int:
-    """Return a whole number from `least` up, of Python or of NumPy, as an int; raise `error` if it is none.
-
-    Example:
-        >>> whole_number("draws", np.int64(3), 1, ArgumentError)
-        3
-    """
+    """Return a whole number from `least` up, of Python or of NumPy, as an int; raise `error` if it is none."""
     number = plain(value)
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise error(f"{name}={shown(value)}; give a whole number from {least} up")
@@ -100,11 +90,7 @@ def what_to_lower(weights: np.ndarray) -> str:
 
 
 def as_array(values: object) -> np.ndarray:
-    """Make an array of anything; rows of different lengths give one without dimensions, which every check refuses.
-
-    Raises:
-        ArgumentError: as `require_places`.
-    """
+    """Make an array of anything; rows of different lengths give one without dimensions, which every check refuses."""
     require_places(values)
     try:
         return np.asarray(values)
@@ -113,15 +99,12 @@ def as_array(values: object) -> np.ndarray:
 
 
 def require_places(values: object) -> None:
-    """Raise `ArgumentError` for a pandas table whose rows, or columns of sizes, are labelled other than 0, 1, 2, ...
-
-    Arrays are taken by place, and such labels say another.
-    """
-    for axis, kinds in (("index", "iufbOMmUS"), ("columns", "iuf")):
-        labels = getattr(values, axis, None)
-        if not hasattr(labels, "equals") or np.asarray(labels).dtype.kind not in kinds:
-            continue
-        if not np.array_equal(np.asarray(labels), np.arange(len(labels))):
+    """Raise `ArgumentError` for a pandas table with labels of rows, or of sizes, that are not 0, 1, 2, ..."""
+    for axis in ("index", "columns"):
+        given = getattr(values, axis, None)
+        labels = np.asarray(given) if hasattr(given, "equals") else np.zeros(0)
+        named = axis == "columns" and labels.dtype.kind not in "iuf"
+        if not named and not np.array_equal(labels, np.arange(len(labels))):
             raise ArgumentError(
                 f"the {axis} of a table are not 0, 1, 2, ..., and arrays are taken by place; order it, give .to_numpy()"
             )

@@ -7,12 +7,7 @@ from pgsr.errors import HierarchyError
 
 
 def like(name: str, names: Iterable[str]) -> str:
-    """Say which name differs from this by zeros before it, by blanks or by case alone; "" if none does.
-
-    Example:
-        >>> like("1", ["02", "01"])
-        " ('01' is there)"
-    """
+    """Say which name differs from this by zeros before it, by blanks or by case alone; "" if none does."""
     plain = name.strip().casefold().lstrip("0")
     near = next((each for each in names if each.strip().casefold().lstrip("0") == plain), None)
     return "" if near is None else f" ({near!r} is there)"

@@ -97,7 +97,10 @@ class ColumnFrame:
             raise TableError(f"column {name!r} mixes kinds of values, {_listed(kinds)}; convert it")
         if not all(float(value).is_integer() for value in number if isinstance(value, float | Decimal)):
             raise TableError(f"column {name!r} names regions and holds fractions; give text or whole numbers")
-        return code, list(map(_text, number))
+        try:
+            return code, list(map(_text, number))
+        except UnicodeDecodeError:
+            raise TableError(f"column {name!r} holds bytes that are no UTF-8; decode it") from None
 
     def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
@@ -134,11 +137,7 @@ class ColumnFrame:
         return list(map(_text, column.cat.get_categories().to_list())) if ordered else []
 
     def row_numbers(self, given: Any, what: str) -> np.ndarray:
-        """Read a number per row: a column by its name, one for all rows, or an array, by labels where it has an index.
-
-        Raises:
-            TableError: there is not one per row, or its labels are not those of the table.
-        """
+        """Read a number per row: a column by its name, one for all, or an array, by labels where it has an index."""
         if isinstance(given, str):
             return self.numbers(given).astype(float)
         if isinstance(given, Iterable) and getattr(given, "ndim", 1):
@@ -166,9 +165,8 @@ class ColumnFrame:
         """Raise `TableError` unless there is such a column."""
         if name not in self.columns:
             names = [*self.columns] or [*getattr(self.given, "columns", ())]
-            known = f"its columns are {', '.join(map(repr, names))}" if names else "it has no columns"
-            text = "" if self.columns or not names else ", and names are text; rename them"
-            raise TableError(f"the table has no column {name!r}; {known}{text}")
+            remedy = "" if self.columns else ", and names are text; rename them"
+            raise TableError(f"the table has no column {name!r}; its columns are {', '.join(map(repr, names))}{remedy}")
 
     def _values(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Read the values that a column has, in their order, and which rows have none; shapes (there,), (rows,)."""
@@ -233,12 +231,7 @@ def _text(value: object) -> str:
     """Write a name as text; whole numbers without a point, and what Arrow keeps as bytes as UTF-8."""
     if isinstance(value, float | Decimal):
         return str(int(value))
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            raise TableError(f"{value[:40]!r} names a region in bytes that are no UTF-8; decode the column") from None
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return value.decode() if isinstance(value, bytes) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _is_missing(value: object) -> bool:

@@ -184,9 +184,7 @@ def _known(totals: Any) -> Any:
     number = plain(totals)
     whole = isinstance(number, int | float) and not isinstance(number, bool) and number % 1 == 0
     if not whole or abs(number) > MOST_EXACT:
-        raise ArgumentError(
-            f"totals= has {shown(totals)}; give whole numbers up to 2^50, such as 100 or {{('US',): 100}}"
-        )
+        raise ArgumentError(f"totals= has {shown(totals)}; give whole numbers up to 2^50")
     return int(number)
 
 

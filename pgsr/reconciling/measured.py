@@ -13,9 +13,6 @@ from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
 from pgsr.reconciling.sizes import SizeNames, sizes_of
 
-LARGEST_VALUE = 1e100
-"""The largest value: squares of larger ones times weights are no numbers of 64 bits."""
-
 
 @dataclass(frozen=True, eq=False)
 class MeasuredCells:
@@ -117,11 +114,9 @@ def values_of(frame: ColumnFrame, value: str) -> np.ndarray:
         row = int(np.argmax(np.isinf(values)))
         raise TableError(f"row {row} has an infinite {value!r}; correct it, or leave it empty")
     most = float(np.nanmax(np.abs(values), initial=0.0))
-    if most > LARGEST_VALUE or 0 < most < 1 / LARGEST_VALUE:
+    if most and not 1e-100 <= most <= 1e100:  # squares of others are no numbers of 64 bits
         row = int(np.nanargmax(np.abs(values)))
-        raise TableError(
-            f"row {row} has {most:g} in {value!r}, the largest there; scale all to between 1e-100 and 1e100"
-        )
+        raise TableError(f"row {row} has the largest {value!r}, {most:g}; scale all to between 1e-100 and 1e100")
     return values
 
 

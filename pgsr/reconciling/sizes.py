@@ -50,10 +50,9 @@ def require_order(frame: ColumnFrame, column: str) -> None:
     """Raise `ProblemError` unless the sizes of a column have an order beside that of rows."""
     _, labels = frame.codes(column)
     if not _order(frame, column, labels)[1]:
-        name = next((label for label in sorted(labels) if _number(label) is None), labels[0])
         raise ProblemError(
-            f"monotone=True orders sizes, and {column!r} has names without an order, such as {name!r}; give numbers, "
-            "times or an ordered category"
+            f"monotone=True orders sizes, and {column!r} has names without an order, such as {min(labels)!r}; give "
+            "numbers, times or an ordered category"
         )
 
 

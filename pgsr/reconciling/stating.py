@@ -116,7 +116,7 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
             "take; give one weight per region, and a value at every size"
         )
     if asked.integer:
-        held = Held.of(found, held.eased(weight), most, asked.nonnegative)
+        held = Held.of(found, eased, most, asked.nonnegative)
         if held.any and asked.monotone:
             refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
         weight = held.eased(weight)

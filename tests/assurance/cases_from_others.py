@@ -27,15 +27,14 @@ class Case:
 
 
 STATES = {"n": ["US"] * 3, "s": [None, "GA", "MI"], "v": [10, 4, 4]}
-BELOW = ["n", "s"]
 TREE = pgsr.Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-TRUTH = pgsr.CountOfCounts(TREE, [[0, 2, 1], [0, 1, 1]])
-NOISY = pgsr.measure(TRUTH, "counts", epsilon=1, seed="d")
-INDEXED = pd.DataFrame(STATES, index=[5, 6, 7])
-VARIANCE = pd.Series({7: 1.0, 6: 4.0, 5: 100.0})
+TRUTH = pgsr.CountOfCounts(TREE, [[0, 90, 40, 60], [0, 0, 0, 0]])
+INDEXED, VARIANCE = pd.DataFrame(STATES, index=[5, 6, 7]), pd.Series({7: 1.0, 6: 4.0, 5: 100.0})
+FIVE, FILLED = [*range(5)], ([0, 4, 4, 4, 10], 2)
+LAW = {"noise": "geometric", "scale": 1}
 
 
-def states(table: Any = STATES, of: Any = BELOW, value: str = "v", **options: Any) -> list[float]:
+def states(table: Any = STATES, of: Any = ("n", "s"), value: str = "v", **options: Any) -> list[float]:
     """The answer of `reconcile`, to three places."""
     return np.round(np.asarray(pgsr.reconcile(table, of, value, **options).table["reconciled"], float), 3).tolist()
 
@@ -47,115 +46,75 @@ def ordered(sizes: Any, values: Any = (30, 20, 10), **options: Any) -> tuple[lis
     return done.table["reconciled"].tolist(), done.objective
 
 
-def mean(level: int) -> str:
-    """What intervals of the mean show of the root, or of a state without groups."""
-    truth = pgsr.CountOfCounts(TREE, [[0, 90, 40, 60], [0, 0, 0, 0]])
-    released = pgsr.estimate(pgsr.measure(truth, "cumulative", epsilon=100, seed="d"), "matching").intervals("mean")
-    return f"{released.statistic}, {[f'{side[level]:.3g}' for side in (released.lower, released.upper)]}"
+def measured(epsilon: Any = 100, **options: Any) -> Any:
+    return pgsr.measure(TRUTH, "cumulative", epsilon=epsilon, **{"seed": "d"} | options)
 
 
-TABLES: tuple[Case, ...] = (
-    *(
-        Case(f"sizes {list(sizes)} in the order of rows", lambda sizes=sizes: ordered(sizes), ([30, 20, 10], 0))
-        for sizes in (
-            *([-1, -2, -3], [300_000, 200_000, 100_000], ["3.0", "2.0", "1.0"], [" 3", " 2", " 1"], ["+3", "+2", "+1"]),
-            *(["4+", "3", "2"], [2**70, 2**60, 0], pd.to_datetime(["2020-10-01", "2020-09-01", "2019-12-01"])),
-            pd.Categorical(["many", "few", "none"], ["none", "few", "many"], ordered=True),
-        )
-    ),
-    Case(
-        "names in the order of rows", lambda: ordered(["hi", "mid", "lo"]), words="names without an order, such as 'hi'"
-    ),
-    *(
-        Case(f"totals={given!r}", lambda given=given: states(totals=given), words=f"totals= has {given!r}; give whole")
-        for given in (100.9, True, "100", float("nan"))
-    ),
-    Case("a mean of sizes cut at K", lambda: mean(0), "mean, sizes above 3 as 3, ['1.84', '1.84']"),
-    Case("a mean without groups", lambda: mean(2), "mean, sizes above 3 as 3, ['nan', 'nan']"),
-    Case(
-        "small counts as multiples",
-        lambda: states({"n": ["US"] * 5, "s": [None, *"abcd"], "v": [2, 1, 1, 0, 0]}, base=5),
-        [0] * 5,
-    ),
-    Case("an empty value", lambda: ordered([*range(5)], [0, 5, None, 3, 10]), ([0, 4, 4, 4, 10], 2)),
-    Case("no weight", lambda: ordered([*range(5)], [0, 5, 9, 3, 10], weights=[1, 1, 0, 1, 1]), ([0, 4, 4, 4, 10], 2)),
-    Case("an empty value first", lambda: ordered([*range(3)], [None, 5, 3]), ([4, 4, 4], 2)),
-    Case(
-        "variances by position",
-        lambda: states(INDEXED, variance=VARIANCE, integer=False),
-        [8.095, 4.076, 4.019],
-    ),
-    Case("scales by position", lambda: states(INDEXED, noise="gaussian", scale=VARIANCE**0.5), [8, 4, 4]),
-    Case(
-        "weights of another index",
-        lambda: states(INDEXED, weights=pd.Series([1, 2, 3])),
-        words="the weight has another index than the table",
-    ),
-    Case(
-        "columns of different indexes",
-        lambda: states({**STATES, "v": VARIANCE, "s": pd.Series(STATES["s"], [5, 6, 7])}),
-        words="has another order; give a pd.DataFrame",
-    ),
-    Case(
-        "a frame of counts in another order",
-        lambda: pgsr.CountOfCounts(TREE, pd.DataFrame([[0, 2, 1], [0, 1, 1]], index=["MI", "GA"])),
-        words="arrays are taken by place; order it, give .to_numpy()",
-    ),
-    *(
-        Case(f"values {v}", lambda v=v: states({**STATES, "v": [v] * 3}, integer=False), words="scale all to between")
-        for v in (5e-324, 1e308)
-    ),
-    Case("bytes as names", lambda: states({**STATES, "s": [None, b"\xff", b"MI"]}), words="in bytes that are no UTF-8"),
-    Case("a Series as table", lambda: states(VARIANCE.groupby(level=0).size()), words="reset_index() makes one of it"),
-    Case("seconds beyond 64 bits", lambda: states(time_limit=10**400), words="give seconds above 0 up to 1e9"),
-    *(
-        Case(f"{name}={number!r}", lambda said={name: number, **others}: states(**said)[0] > 0, True)
-        for name, number, others in (
-            *(
-                ("base", np.int64(5), {}),
-                ("time_limit", np.float32(9), {}),
-                ("level", np.float32(0.5), {"variance": 1}),
-            ),
-            *((name, np.int64(9), {"noise": "geometric", "scale": 1}) for name in ("draws", "seed")),
-        )
-    ),
-    *(
-        Case(
-            f"epsilon={given!r}",
-            lambda given=given: sum(pgsr.measure(TRUTH, "counts", epsilon=given, seed=np.int64(1)).epsilon),
-            right,
-        )
-        for given, right in ((np.float32(0.1), Fraction(1, 10)), (np.int64(1), 1))
-    ),
-    Case(
-        "integers as names of columns", lambda: states(pd.DataFrame([["US", 1]]), [0], 1), words="its columns are 0, 1"
-    ),
-    Case(
-        "a method without a name here",
-        lambda: pgsr.solve(pgsr.Problem.m_h(NOISY), "cplex"),
-        words="slope_greedy and 33 more; `python -m pgsr.models` lists solvers",
-    ),
-    Case(
-        "a weight infinitely larger",
-        lambda: states(
-            {"n": ["US"] * 4, "s": [None, "GA", "MI", None], "k": [1, 1, 1, 2], "v": [10, 4, 4, 1]},
-            size="k",
-            weights=[1e300, 1e300, 1e300, 1e-300],
-        ),
-        words="row 0 ('US' at size 1) has more than 1e308 times the weight of row 3",
-    ),
-    Case(
-        "a weight beside itself",
-        lambda: states({**STATES, "v": [2, 1e13, 3]}, weights=[1e30, 1e-30, 1e30]),
-        words="row 0 ('US') has 1e+60 times the weight of row 1 ('US/GA')",
-    ),
-    Case(
-        "code 1 beside code 01",
-        lambda: states({"id": ["01", "02"], "up": [None, 1], "v": [1, 1]}, {"id": "up"}),
-        words="('01' is there)",
-    ),
+def mean() -> str:
+    """The statistic, and its interval in a state without groups."""
+    found = pgsr.estimate(measured(), "matching").intervals("mean")
+    return f"{found.statistic}: {found.lower[2]} to {found.upper[2]}"
+
+
+ORDERED = (
+    *([-1, -2, -3], [300_000, 200_000, 100_000], ["3.0", "2.0", "1.0"], [" 3", " 2", " 1"], ["+3", "+2", "+1"]),
+    *(["4+", "3", "2"], [2**70, 2**60, 0], pd.to_datetime(["2020-10-01", "2020-09-01", "2019-12-01"])),
+    pd.Categorical(["many", "few", "none"], ["none", "few", "many"], ordered=True),
 )
-"""Sizes, totals, weights and values of `reconcile`, statistics, and sentences."""
+RIGHT: dict[str, tuple[Callable[[], Any], Any]] = {
+    **{f"sizes {list(k)} in the order of rows": (lambda k=k: ordered(k), ([30, 20, 10], 0)) for k in ORDERED},
+    "the mean of no groups, and of sizes cut at K": (mean, "mean, sizes above 3 as 3: nan to nan"),
+    "small counts as multiples": (lambda: states({"n": ["US"] * 3, "s": STATES["s"], "v": [2, 1, 1]}, base=5), [0] * 3),
+    "an empty value": (lambda: ordered(FIVE, [0, 5, None, 3, 10]), FILLED),
+    "an empty value first": (lambda: ordered(FIVE[:3], [None, 5, 3]), ([4, 4, 4], 2)),
+    "no weight": (lambda: ordered(FIVE, [0, 5, 9, 3, 10], weights=[1, 1, 0, 1, 1]), FILLED),
+    "variances by place": (lambda: states(INDEXED, variance=VARIANCE, integer=False), [8.095, 4.076, 4.019]),
+    "weights by place": (lambda: states(INDEXED, weights=1 / VARIANCE, integer=False), [8.095, 4.076, 4.019]),
+    "scales by place": (lambda: states(INDEXED, noise="gaussian", scale=VARIANCE**0.5), [8, 4, 4]),
+    "np.int64 as base": (lambda: states(base=np.int64(5)), [10, 5, 5]),
+    "np.float32 as time_limit": (lambda: states(time_limit=np.float32(9)), [9, 5, 4]),
+    "np.int64 as draws and seed": (lambda: states(draws=np.int64(9), seed=np.int64(3), **LAW), [9, 5, 4]),
+    "np.float32 as epsilon": (lambda: sum(measured(np.float32(0.1)).epsilon), Fraction(1, 10)),
+    "np.int64 as epsilon and seed": (lambda: sum(measured(np.int64(1), seed=np.int64(1)).epsilon), 1),
+}
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "names in the order of rows": (lambda: ordered(["hi", "mid", "lo"]), "names without an order, such as 'hi'"),
+    **{f"totals={n!r}": (lambda n=n: states(totals=n), f"totals= has {n!r}; give whole") for n in (100.9, True, "100")},
+    "weights of another index": (lambda: states(INDEXED, weights=pd.Series([1, 2, 3])), "the weight has another index"),
+    "columns of other indexes": (lambda: states(dict(INDEXED, v=VARIANCE)), "has another order; give a pd.DataFrame"),
+    "counts of another index": (
+        lambda: pgsr.CountOfCounts(TREE, INDEXED[["v"]]),
+        "arrays are taken by place",
+    ),
+    "values 5e-324": (lambda: states({**STATES, "v": [5e-324] * 3}, integer=False), "'v', 4.94066e-324; scale all"),
+    "values 1e308": (lambda: states({**STATES, "v": [1e308] * 3}), "the largest 'v', 1e+308; scale all to"),
+    "bytes as names": (lambda: states({**STATES, "s": [None, b"\xff", b"MI"]}), "bytes that are no UTF-8; decode it"),
+    "a Series as table": (lambda: states(VARIANCE.groupby(level=0).size()), "reset_index() makes one of it"),
+    "time_limit=10**400": (lambda: states(time_limit=10**400), "give seconds above 0 up to 1e9"),
+    "integers as columns": (
+        lambda: states(pd.DataFrame([["US", 1]]), [0], 1),
+        "columns are 0, 1, and names are text",
+    ),
+    "another method": (lambda: pgsr.solve(pgsr.Problem.m_c(measured()), "cplex"), "more; `python -m pgsr.models`"),
+    "a region above itself": (lambda: pgsr.Hierarchy.from_parents(["US", "GA"], [-1, 1]), "give the region above it"),
+    "a weight beside itself": (
+        lambda: states({**STATES, "v": [2, 1e13, 3]}, weights=[1e30, 1e-30, 1e30]),
+        "row 0 ('US') has 1e+60 times the weight of row 1 ('US/GA')",
+    ),
+    "a weight infinitely larger": (
+        lambda: states({**STATES, "v": [2, 1e13, 3]}, weights=[1e300, 1e-300, 1e300]),
+        "row 0 ('US') has more than 1e308 times the weight of row 1",
+    ),
+    "code 1 beside 01": (
+        lambda: states({"id": ["01", "02"], "up": [None, 1], "v": [1, 1]}, {"id": "up"}),
+        "which no row has in 'id' ('01' is there)",
+    ),
+}
+TABLES: tuple[Case, ...] = (
+    *(Case(source, answer, right) for source, (answer, right) in RIGHT.items()),
+    *(Case(source, answer, words=words) for source, (answer, words) in REFUSED.items()),
+)
+"""Sizes, totals, weights and values of `reconcile`, statistics, labels and sentences."""
 
 NAMES: tuple[Case, ...] = ()
 """Names of regions, kinds of numbers, times, trees and what travels."""

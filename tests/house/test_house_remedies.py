@@ -130,78 +130,47 @@ def test_kinds_of_programs_have_their_articles() -> None:
     assert Gurobi().supports(problem) is None
 
 
-def states(v=(9, 4, 4), *, columns=None, **options):
-    """Reconcile the values of a nation, two states and, if there are more values, the same at a second size."""
-    table = {"n": ["US"] * len(v), "s": [None, "GA", "MI"] * (len(v) // 3), "v": list(v), **(columns or {})}
-    return reconcile(table, ["n", "s"], "v", **({"size": "k"} if "k" in table else {}), **options).table
+def states(v=(9, 4, 4), sizes=None, f=None, **options):
+    """Reconcile values of a nation and two states, and of these at a second size if there are sizes."""
+    table = {"n": ["US"] * len(v), "s": [None, "GA", "MI"] * (len(v) // 3), "v": v}
+    table |= {} if sizes is None else {"k": sizes}
+    options |= {} if sizes is None else {"size": "k"}
+    return reconcile({**table, "f": f or [0] * len(v)}, ["n", "s"], "v", fixed="f" if f else None, **options)
 
 
-TWO = {"k": [1, 1, 1, 2, 2, 2]}
-UP = [3, 2, 1, 4, 2, 2]
-HEAVY = {"v": [9, 4, 4, 1, 1, 1], "columns": TWO, "weights": [1e9, 1e9, 1e9, 1, 1, 1e-9]}
-SURE = {**TWO, "f": [True, True, False] * 2}
-LABELS = pd.Series([1, 2, 3], index=[7, 8, 9])
-
-ADVICE: dict[str, tuple[dict, list[dict]]] = {
-    "ask for integer=False": ({"v": [0.4, 0.2, 0.2]}, [{"integer": False}]),
-    "round them, or ask for integer=False": (
-        {"v": [3.5, 2, 1, 4, 2, 2], "columns": TWO, "monotone": True},
-        [{"v": UP}, {"integer": False}],
-    ),
-    "give one weight per region, and a value at every size": (
-        {"v": UP, "columns": TWO, "monotone": True, "weights": [1, 1, 1, 2, 1, 1]},
-        [{"weights": [1, 2, 3] * 2}],
-    ),
-    "give numbers, times or an ordered category": (
-        {"v": UP, "columns": {"k": [*"aaabbb"]}, "monotone": True},
-        [
-            {"columns": TWO},
-            {"columns": {"k": pd.to_datetime(["2020-01-01"] * 3 + ["2021-01-01"] * 3)}},
-            {"columns": {"k": pd.Categorical([*"aaabbb"], ordered=True)}},
-        ],
-    ),
-    "ask for integer=False, without base= and noise=, hold one by fixed=": (
-        HEAVY | {"base": 2},
-        [
-            {"base": None, "integer": False},
-            {"weights": [1, 1, 1, 1, 1, 2]},
-            {"columns": SURE, "fixed": "f", "v": [8, 4] * 3},
-        ],
-    ),
-    "give values": ({"v": [None] * 3, "columns": {"v": np.full(3, np.nan)}}, [{"v": [9, 4, 4], "columns": {}}]),
-    "leave out totals, where= and integer=False": ({"base": 5, "totals": 9}, [{"totals": None}]),
-    "give a whole number from 2 up": ({"base": 1.5}, [{"base": 2}]),
-    "leave it out of fixed=": ({"base": 5, "columns": {"f": [1, 0, 0]}, "fixed": "f"}, [{"fixed": None}]),
-    "leave it out, or leave noise= out": (
-        {"noise": "geometric", "scale": 1, "integer": False},
-        [{"integer": True}, {"noise": None, "scale": None}],
-    ),
-    "give noise='laplace' or 'gaussian', or whole values": (
-        {"v": [9.5, 4, 4], "noise": "geometric", "scale": 1},
-        [{"noise": "laplace"}, {"noise": "gaussian"}, {"v": [9, 4, 4]}],
-    ),
-    "give weights nearer to each other": (
-        {"v": UP, "columns": TWO, "weights": [1e300, 1, 1, 1, 1, 1e-300], "integer": False},
-        [{"weights": [1e100, 1, 1, 1, 1, 1e-100]}],
-    ),
-    "correct a fixed cell": ({"columns": {"f": [1, 1, 1]}, "fixed": "f"}, [{"v": [8, 4, 4]}]),
-    "fill it in": ({"columns": {"s": [None, "GA", "MI"], "n": ["US", None, "US"]}}, [{"columns": {}}]),
-    "scale all to between 1e-100 and 1e100": ({"v": [1e308, 1, 1], "integer": False}, [{"v": [1e100, 1, 1]}]),
-    "give whole numbers up to 2^50": ({"totals": 8.5}, [{"totals": 8}]),
-    "give scales above 0, and exact numbers by fixed=": (
-        {"noise": "geometric", "scale": [0, 1, 1]},
-        [{"scale": [1, 1, 1], "columns": {"f": [1, 0, 0]}, "fixed": "f"}],
-    ),
-    "give a pd.DataFrame": (
-        {"columns": {"n": LABELS.map(str), "v": LABELS[::-1]}},
-        [{"columns": {"v": LABELS.tolist()}}],
-    ),
+TWO, UP = [1, 1, 1, 2, 2, 2], [3, 2, 1, 4, 2, 2]
+ORDER, LAW, LABELS = {"v": UP, "monotone": True}, {"noise": "geometric"}, pd.Series([9, 4, 4], index=[7, 8, 9])
+TIMES, KINDS = pd.to_datetime(["2020-01-01"] * 3 + ["2021-01-01"] * 3), pd.Categorical([*"aaabbb"], ordered=True)
+HEAVY = {"v": UP, "sizes": TWO, "base": 2, "weights": [1e9, 1e9, 1e9, 1, 1, 1e-9]}
+APART = {"v": UP, "sizes": TWO, "integer": False}
+ADVICE: dict[str, list[dict]] = {
+    "ask for integer=False": [{"v": [0.4, 0.2, 0.2]}, {"integer": False}],
+    "round them, or ask": [ORDER | {"v": [3.5, *UP[1:]], "sizes": TWO}, {"v": UP}, {"integer": False}],
+    "give one weight per region": [ORDER | {"sizes": TWO, "weights": [1, 1, 1, 2, 1, 1]}, {"weights": [1, 2, 3] * 2}],
+    "a value at every size": [ORDER | {"v": [3, None, *UP[2:]], "sizes": TWO}, {"v": UP}],
+    "give numbers, times or an": [ORDER | {"sizes": [*"aaabbb"]}, *({"sizes": each} for each in (TWO, TIMES, KINDS))],
+    "integer=False, without base= and noise=": [HEAVY, {"base": None, "integer": False}],
+    "hold one by fixed=": [HEAVY, {"f": [1, 1, 0] * 2, "v": [8, 4, 4] * 2}],
+    "or give weights nearer to each other": [HEAVY, {"weights": [1, 1, 1, 1, 1, 2]}],
+    "; give weights nearer": [APART | {"weights": [1e300, *[1] * 4, 1e-300]}, {"weights": [1e90, *[1] * 4, 1e-90]}],
+    "give values": [{"v": np.full(3, np.nan)}, {"v": [9, 4, 4]}],
+    "leave out totals, where= and": [{"base": 5, "totals": 9}, {"totals": None}],
+    "base=1.5; give a whole number from 2 up": [{"base": 1.5}, {"base": 2}],
+    "zero_restricted=True belongs to base=": [{"zero_restricted": True}, {"base": 5}],
+    "leave it out of fixed=": [{"base": 5, "f": [1, 0, 0]}, {"f": None}],
+    "or leave noise= out": [LAW | {"scale": 1, "integer": False}, {"noise": None, "scale": None}],
+    "give noise='laplace' or": [LAW | {"v": [9.5, 4, 4], "scale": 1}, {"noise": "laplace"}, {"noise": "gaussian"}],
+    "give scales above 0": [LAW | {"scale": [0, 1, 1]}, {"scale": [1, 1, 1], "f": [1, 0, 0]}],
+    "correct a fixed cell": [{"f": [1, 1, 1]}, {"v": [8, 4, 4]}],
+    "scale all to between": [{"v": [1e308, 1, 1], "integer": False}, {"v": [1e100, 1, 1]}],
+    "give whole numbers up to 2^50": [{"totals": 8.5}, {"totals": 8}],
+    "give that of the table, or .to_numpy()": [{"v": LABELS, "weights": LABELS[:2]}, {"weights": LABELS.to_numpy()}],
 }
 
 
 @pytest.mark.parametrize("words", ADVICE)
 def test_the_advice_of_a_refusal_works(words: str) -> None:
-    asked, advised = ADVICE[words]
+    asked, *advised = ADVICE[words]
     with pytest.raises(PgsrError, match=re.escape(words)):
         states(**asked)
     for changed in advised:
