@@ -160,7 +160,7 @@ class Intervals:
 def _first(values: np.ndarray) -> str:
     """The first value of the root."""
     first = np.ravel(values[0])[0]
-    return number_text(first) if isinstance(first, np.floating) else f"{first:,}"
+    return number_text(float(first)) if isinstance(first, np.floating) else f"{first:,}"
 
 
 def number_text(value: float) -> str:

@@ -154,8 +154,8 @@ class ColumnFrame:
         """Put the rows of a pandas Series or frame in the order of the table's index, where both have one."""
         columns = self.given.values() if self.read is None else [self.given]
         index, *indexes = (getattr(table, "index", None) for table in (given, *columns))
-        own = next((each for each in indexes if hasattr(each, "equals")), None)
-        if own is None or not hasattr(index, "equals") or index.equals(own):
+        own: Any = next((each for each in indexes if hasattr(each, "equals")), None)
+        if own is None or index is None or not hasattr(index, "equals") or index.equals(own):
             return given
         if index.is_unique and own.is_unique and len(index) == len(own) and index.isin(own).all():
             return given.reindex(own)

@@ -86,7 +86,7 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
     Raises:
         ProblemError: conditions do not fit the table, or numbers are too large.
     """
-    there = (found.weight > 0).any(axis=0)
+    there = np.logical_or.reduce(found.weight > 0)
     said = asked.where or found.lower is not None or (asked.totals is not None and not there[-1])
     if asked.monotone and there.any() and not there.all() and not said:
         # Any number between those of its neighbours will do for a size that nothing measures.
