@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import plain, require_kind
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
 from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken
@@ -107,7 +107,7 @@ class SolverModel(GatedMethod):
         given = self.options
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise MethodError(f"options={given!r}; give a mapping from the solver's names, such as {{'eps_abs': 1e-9}}")
-        near = self.tolerance
+        near = plain(self.tolerance)
         if near is not None and (isinstance(near, bool) or not isinstance(near, float | int) or not 0 < near < 1):
             raise MethodError(f"tolerance={near!r}; give a number above 0 and below 1, such as 1e-6")
 

@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pgsr.commands.options import console_of, require_left_out
+from pgsr.data.intervals import number_text
 from pgsr.help import examples
 from pgsr.intervals.statistics import SPELLINGS
 
@@ -123,7 +124,7 @@ def _show_intervals(frame: "pd.DataFrame", title: str) -> None:
     for name in frame.columns:
         table.add_column(name, justify="left" if name in ("region_id", "statistic") else "right", overflow="fold")
     for row in frame.head(MOST_ROWS).itertuples(index=False):
-        table.add_row(*(escape(value) if isinstance(value, str) else f"{value:,.6g}" for value in row))
+        table.add_row(*(escape(value) if isinstance(value, str) else number_text(value) for value in row))
     console_of().print(table)
     if len(frame) > MOST_ROWS:
         text = f"and {len(frame) - MOST_ROWS:,} rows more; write all with --output"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import scipy  # which imports its submodules when they are used
 
-from pgsr.checks import is_sparse, require_kind
+from pgsr.checks import is_sparse, require_kind, require_places, whole_number
 from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.data.long_tables import tables_frame
 from pgsr.data.sizes import Sizes, fold
@@ -78,8 +78,7 @@ class CountOfCounts(ShowsNumbers):
     ) -> None:
         if not isinstance(name, str):
             raise CountError(f"the name is {name!r}, not text; it keys the noise, write {str(name)!r}")
-        if isinstance(max_quantity, bool) or not isinstance(max_quantity, int) or max_quantity < 1:
-            raise CountError(f"max_quantity={max_quantity!r}; give a public whole number from 1 up")
+        max_quantity = whole_number("max_quantity", max_quantity, 1, CountError)
         require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...)")
         table: Any = _checked_tables(hierarchy, counts) if _are_tables(counts) else _checked_table(hierarchy, counts)
         for part in table if isinstance(table, tuple) else (table,):
@@ -347,6 +346,7 @@ def checked_counts(values: object, what: str) -> np.ndarray:
 
 
 def _as_array(counts: object) -> np.ndarray:
+    require_places(counts)
     try:
         array = np.asarray(counts)
     except ValueError:

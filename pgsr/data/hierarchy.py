@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy  # which imports its submodules when they are used
 
+from pgsr.checks import require_places
 from pgsr.data.long_form import checked_level_names, region_columns, require_other_names
 from pgsr.data.region_ids import region_id
 from pgsr.errors import HierarchyError
@@ -357,6 +358,7 @@ def _is_index(value: object) -> bool:
 
 
 def _items(values: Iterable[Any], what: str) -> list[Any]:
+    require_places(values)
     try:
         return list(values)
     except TypeError:
@@ -400,7 +402,7 @@ def _checked_parents(names: list[str], parents: list[object]) -> list[int]:
                 f"region {name!r} has parent {parent!r}; parents are positions in the list, -1 the root's"
             )
         if parent == len(above):
-            raise HierarchyError(f"region {name!r} is its own parent; the root's parent is -1")
+            raise HierarchyError(f"region {name!r} is its own parent; give the region above it")
         if not -1 <= parent < len(names):
             raise HierarchyError(
                 f"region {name!r} is an orphan: its parent {parent} is unknown; parents are positions "

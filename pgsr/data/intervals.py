@@ -26,10 +26,12 @@ class Intervals(ShowsNumbers):
 
     Attributes:
         hierarchy: the regions.
-        statistic: what was estimated, as text such as "tail:100"; "count" and "cumulative" have a value per size.
+        statistic: what was estimated, as text such as "tail:100", and "mean, sizes above 10 as 10" where groups are
+            that large; "count" and "cumulative" have a value per size.
         level: the chance, over the noise, that an interval holds the truth; of a band, that all of them do at once.
         lower, estimate, upper: the ends, which belong to the interval, and the released value; shape (regions,), or
-            (regions, K + 1) for statistics by size. They are int64 where the statistic is a whole number.
+            (regions, K + 1) for statistics by size. They are int64 where the statistic is a number of groups, and
+            NaN where a region has no groups and so no value.
         method: "band", "posterior", or the form of the bootstrap.
 
     Example:
@@ -157,12 +159,17 @@ class Intervals(ShowsNumbers):
         tree, widths = self.hierarchy, []
         for level in range(tree.n_levels):
             here = tree.level(level)
-            width = np.median(self.upper[here] - self.lower[here])
-            widths.append(f"{width:,.6g}")
+            width = self.upper[here] - self.lower[here]
+            widths.append(number_text(np.nan if np.isnan(width).all() else float(np.nanmedian(width))))
         return widths
 
 
 def _first(values: np.ndarray) -> str:
     """The first value of the root."""
     first = np.ravel(values[0])[0]
-    return f"{first:,.6g}" if isinstance(first, np.floating) else f"{first:,}"
+    return number_text(float(first)) if isinstance(first, np.floating) else f"{first:,}"
+
+
+def number_text(value: float) -> str:
+    """Write a value; NaN is that of a region without groups, which has no mean, quantile, share or Gini coefficient."""
+    return "no groups" if np.isnan(value) else f"{value:,.6g}"

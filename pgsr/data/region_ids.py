@@ -1,9 +1,16 @@
 """The text that identifies a region: its path of names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from pgsr.errors import HierarchyError
+
+
+def like(name: str, names: Iterable[str]) -> str:
+    """Say which name differs from this by zeros before it, by blanks or by case alone; "" if none does."""
+    plain = name.strip().casefold().lstrip("0")
+    near = next((each for each in names if each.strip().casefold().lstrip("0") == plain), None)
+    return "" if near is None else f" ({near!r} is there)"
 
 
 def region_id(path: Sequence[str]) -> str:

@@ -1,10 +1,11 @@
 """The checks of arguments of data sets: regions and whole numbers."""
 
-import operator
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TypeVar
 
+from pgsr import checks
 from pgsr.errors import DataError
 
 Member = TypeVar("Member", bound=StrEnum)
@@ -38,17 +39,5 @@ def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
     raise DataError(f"{name}={value!r} is unknown; use {', '.join(repr(str(member)) for member in valid)}")
 
 
-def whole_number(name: str, value: object, least: int) -> int:
-    """Read `value` as an int, or raise a `DataError` if it is no whole number or less than `least`.
-
-    Example:
-        >>> whole_number("max_size", 7, least=1)
-        7
-    """
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool) or number < least:
-        raise DataError(f"{name}={value!r}; give a whole number from {least} up")
-    return number
+whole_number = partial(checks.whole_number, error=DataError)
+"""Read a whole number from `least` up, or raise a `DataError`."""

@@ -103,7 +103,9 @@ def _unknown(name: str, what: str, known: Iterable[str]) -> ArgumentError:
     names = {_plain(each): each for each in known}
     near = [repr(names[each]) for each in get_close_matches(_plain(name), names, n=3, cutoff=0.7)]
     either = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
-    hint = f"did you mean {either}?" if near else f"there are {', '.join(names.values())}"
+    shown, more = [*names.values()][:12], len(names) - 12
+    others = f" and {more} more; `python -m pgsr.models` lists solvers" if more > 0 else ""
+    hint = f"did you mean {either}?" if near else f"there are {', '.join(shown)}{others}"
     return ArgumentError(f"no {what} is called {name!r}; {hint}")
 
 

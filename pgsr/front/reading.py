@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, whole_number
 from pgsr.data.counts import LARGEST_DENSE, LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError, TableError
@@ -85,7 +85,7 @@ and county, sizes by members, 1 above 3)
     groups = () if group is None else _names("group", (group,) if isinstance(group, str) else group)
     _require_form(groups, size, count)
     sizes = tuple(max_size) if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size,)
-    largest = max(map(_checked_size, sizes), default=0)
+    largest = max((whole_number("max_size", each, 1, ArgumentError) for each in sizes), default=0)
     frame = _frame(table, [*columns, *groups], [column for column in (size, count) if column is not None])
     tree, leaf = _located(frame, columns, hierarchy)
     if groups:
@@ -134,12 +134,6 @@ def _names(key: str, given: object) -> tuple[str, ...]:
     if not given or len(set(given)) < len(given):
         raise ArgumentError(f"{key}={given!r}; give one column or more, each once")
     return tuple(given)
-
-
-def _checked_size(size: object) -> int:
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size <= 2**40:
-        raise ArgumentError(f"max_size={size!r}; give the public largest size, a whole number from 1 up")
-    return int(size)
 
 
 def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:

@@ -38,8 +38,9 @@ the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + 
 | `gini`                        | the Gini coefficient (sum over s of c[s] t[s]) / (n e), of which there is no band |
 | `mean minus US/GA`            | any of these, less the same of the region with this id                       |
 
-A region without groups has mean, quantiles, shares and Gini coefficient 0. Where levels have sizes of their own there
-are no intervals.
+A region without groups has no mean, quantile, share or Gini coefficient: these are NaN, "no groups". Mean, quantiles
+and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where levels have sizes
+of their own there are no intervals.
 
 Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `band` and `noise_quantiles` the band;
 `replicates` the bootstrap and the draws.

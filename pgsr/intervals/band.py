@@ -67,7 +67,8 @@ class Band:
     def around(self, statistic: Statistic, released: CountOfCounts) -> Intervals:
         """Give the same of a statistic that was read before."""
         low, high = statistic.within(self.bounds)
-        return Intervals(self.hierarchy, statistic.name, self.level, low, statistic.of(released.counts), high, "band")
+        counts = released.counts
+        return Intervals(self.hierarchy, statistic.label(counts), self.level, low, statistic.of(counts), high, "band")
 
     def __repr__(self) -> str:
         quantiles = " / ".join("-" if q is None else f"{q:,}" for q in self.quantiles)

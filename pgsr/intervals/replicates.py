@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, whole_number
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.intervals import Intervals
 from pgsr.errors import ArgumentError, ProblemError
@@ -154,7 +154,8 @@ def bootstrapped(
     progress: Told | None = None,
 ) -> list[Intervals]:
     """Give `intervals` of several statistics, all of the same replicates."""
-    number, private = _checked(replicates), mechanism.noise.totals is Totals.NOISY
+    number = whole_number("replicates", replicates, 20, ArgumentError)
+    private = mechanism.noise.totals is Totals.NOISY
     truth = CountOfCounts(  # with the public facts that the noise step asks of a truth
         *(released.hierarchy, released.values, "replicate"),
         max_quantity=mechanism.noise.max_quantity,
@@ -179,7 +180,7 @@ def drawn(
     progress: Told | None = None,
 ) -> list[Intervals]:
     """Give `posterior_intervals` of several statistics, all of the same draws."""
-    number = _checked(draws)
+    number = whole_number("draws", draws, 20, ArgumentError)
     if not isinstance(mechanism.post, Drawing):
         raise ProblemError(
             f"{mechanism.post!r} draws nothing; only a posterior release has such intervals, any other the bootstrap "
@@ -200,7 +201,7 @@ def drawn(
 
 def symmetric(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Go as far from the released value as the level-quantile of the distances of replicates from it."""
-    width = np.quantile(np.abs(values - estimate), level, axis=0, method="higher")
+    width = np.quantile(_defined(np.abs(values - estimate), np.inf), level, axis=0, method="higher")
     return estimate - width, estimate + width
 
 
@@ -208,10 +209,15 @@ def between_quantiles(estimate: np.ndarray, values: np.ndarray, level: float) ->
     """Go from quantile to quantile of the draws, the outer value where one lies between two, and hold the estimate."""
     tail = (1 - level) / 2
     low, high = (
-        np.quantile(values, tail, axis=0, method="lower"),
-        np.quantile(values, 1 - tail, axis=0, method="higher"),
+        np.quantile(_defined(values, -np.inf), tail, axis=0, method="lower"),
+        np.quantile(_defined(values, np.inf), 1 - tail, axis=0, method="higher"),
     )
     return np.minimum(low, estimate), np.maximum(high, estimate)
+
+
+def _defined(values: np.ndarray, number: float) -> np.ndarray:
+    """Take a value that a table without groups leaves open for the one that makes intervals widest."""
+    return np.where(np.isnan(values), number, values) if values.dtype.kind == "f" else values
 
 
 def ends(
@@ -245,14 +251,8 @@ def _formed(
     found = []
     for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
         lower, upper = ends(statistic, estimate, rows, float(wanted), n_groups, form)
-        found.append(Intervals(tree, statistic.name, wanted, lower, estimate, upper, method))
+        found.append(Intervals(tree, statistic.label(own), wanted, lower, estimate, upper, method))
     return found
-
-
-def _checked(number: object) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 20:
-        raise ArgumentError(f"replicates={number!r}; give a whole number from 20 up, 200 is usual")
-    return number
 
 
 def _told(n: int, progress: Told | None) -> Iterator[int]:

@@ -29,6 +29,7 @@ class Statistic:
         name: its text, such as "tail:100".
         of: computes it from counts of shape (..., regions, K + 1): shape (..., regions), or that of the counts where it
             is by size.
+        largest: K where groups of K or more count as of size K, which matters; else None.
         within: bounds it where counts are bounded; raises `ProblemError` where these bounds say too little.
         most: the largest value of any region; the number of groups if None.
         signed: whether it may be as far below 0; else 0 is the smallest value.
@@ -38,11 +39,17 @@ class Statistic:
 
     name: str
     of: Callable[[np.ndarray], np.ndarray]
+    largest: int | None
     within: Callable[[Bounds], Pair]
     most: float | None = None
     signed: bool = False
     whole: bool = True
     by_size: bool = False
+
+    def label(self, counts: np.ndarray) -> str:
+        """Name the value, and say which size larger ones count as where there are groups of it."""
+        k = self.largest if counts[..., -1].any() else None
+        return self.name if k is None else f"{self.name}, sizes above {k} as {k}"
 
     def possible(self, n_groups: float) -> tuple[float, float]:
         """Give the smallest and the largest value of any region with at most this many groups."""
@@ -94,18 +101,18 @@ def _plain(text: str, max_size: int) -> Statistic:
     match word, value:
         case (("count" | "cumulative"), ""):
             of, within = _BY_SIZE[word]
-            return Statistic(word, of, within, by_size=True)
+            return Statistic(word, of, None, within, by_size=True)
         case (("count" | "cumulative" | "tail"), _):
             return _of_size(word, _number(value, text, max_size))
         case "mean", "":
-            return Statistic("mean", _mean, _mean_within, float(max_size), whole=False)
+            return Statistic("mean", _mean, max_size, _mean_within, float(max_size), whole=False)
         case "quantile", _:
             return _quantile(exact(value, "the p of a quantile"), max_size)
         case "share", _:
             low, _, high = value.partition("..")
             return _share(_number(low, text, max_size), _number(high, text, max_size))
         case "gini", "":
-            return Statistic("gini", _gini, _no_band_of_gini, 1.0, whole=False)
+            return Statistic("gini", _gini, max_size, _no_band_of_gini, 1.0, whole=False)
     raise _unknown(text)
 
 
@@ -130,11 +137,11 @@ def _of_size(word: str, size: int) -> Statistic:
         low, high = within(bounds)
         return low[..., size], high[..., size]
 
-    return Statistic(f"{word}:{size}", lambda counts: of(counts)[..., size], bounded)
+    return Statistic(f"{word}:{size}", lambda counts: of(counts)[..., size], None, bounded)
 
 
 def _mean(counts: np.ndarray) -> np.ndarray:
-    return _ratio(_tails(counts).sum(axis=-1), counts.sum(axis=-1))
+    return _part(_tails(counts).sum(axis=-1), counts.sum(axis=-1))
 
 
 def _mean_within(bounds: Bounds) -> Pair:
@@ -155,12 +162,14 @@ def _quantile(p: Fraction, max_size: int) -> Statistic:
     def within(bounds: Bounds) -> Pair:
         """Find the smallest size at which c[s] / (c[s] + t[s]) can reach p, and the smallest at which it has to."""
         (low, high), (tail_low, tail_high) = bounds.cumulative, bounds.tails()
-        return smallest(high, high + tail_low), smallest(low, low + tail_high)
+        sides = smallest(high, high + tail_low), smallest(low, low + tail_high)
+        return _of_groups(sides[0], high[..., -1]), _of_groups(sides[1], high[..., -1])
 
     def of(counts: np.ndarray) -> np.ndarray:
-        return smallest(cumulative(counts), counts.sum(axis=-1, keepdims=True))
+        n_groups = counts.sum(axis=-1, keepdims=True)
+        return _of_groups(smallest(cumulative(counts), n_groups), n_groups[..., 0])
 
-    return Statistic(f"quantile:{p}", of, within, float(max_size))
+    return Statistic(f"quantile:{p}", of, max_size, within, float(max_size), whole=False)
 
 
 def _share(first: int, last: int) -> Statistic:
@@ -168,7 +177,8 @@ def _share(first: int, last: int) -> Statistic:
         raise ArgumentError(f"the share of sizes {first}..{last} is of none; give the smaller size first")
     return Statistic(
         f"share:{first}..{last}",
-        lambda counts: _ratio(counts[..., first : last + 1].sum(axis=-1), counts.sum(axis=-1)),
+        lambda counts: _part(counts[..., first : last + 1].sum(axis=-1), counts.sum(axis=-1)),
+        None,
         lambda bounds: _share_within(bounds.between(first, last), bounds.outside(first, last)),
         most=1.0,
         whole=False,
@@ -177,7 +187,7 @@ def _share(first: int, last: int) -> Statistic:
 
 def _gini(counts: np.ndarray) -> np.ndarray:
     reached, tails = cumulative(counts).astype(float), _tails(counts).astype(float)
-    return _ratio((reached * tails).sum(axis=-1), reached[..., -1] * tails.sum(axis=-1))
+    return _of_groups(_ratio((reached * tails).sum(axis=-1), reached[..., -1] * tails.sum(axis=-1)), reached[..., -1])
 
 
 def _no_band_of_gini(bounds: Bounds) -> Pair:
@@ -196,12 +206,13 @@ def _difference(statistic: Statistic, sizes: Sizes, other: tuple[str, ...]) -> S
     def within(bounds: Bounds) -> Pair:
         low, high = statistic.within(bounds)
         least, most = low - high[here], high - low[here]
-        least[here] = most[here] = 0  # a region does not differ from itself
+        least[here] = most[here] = 0 * low[here]  # a region does not differ from itself; NaN without groups
         return least, most
 
     return Statistic(
         f"{statistic.name} minus {region_id(sizes.hierarchy.real_paths[place])}",
         of,
+        statistic.largest,
         within,
         statistic.most,
         signed=True,
@@ -221,9 +232,19 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole != 0)
 
 
+def _of_groups(values: np.ndarray, n_groups: np.ndarray) -> np.ndarray:
+    """Give NaN for values of regions without groups, which have none."""
+    return np.where(n_groups > 0, values, np.nan)
+
+
+def _part(part: np.ndarray, n_groups: np.ndarray) -> np.ndarray:
+    return _of_groups(_ratio(part, n_groups), n_groups)
+
+
 def _share_within(part: Pair, rest: Pair) -> Pair:
     """Bound part / (part + rest), which grows with part and falls with rest."""
-    return _ratio(part[0], part[0] + rest[1]), _ratio(part[1], part[1] + rest[0])
+    least, most = _ratio(part[0], part[0] + rest[1]), _ratio(part[1], part[1] + rest[0])
+    return _of_groups(least, part[1] + rest[1]), _of_groups(most, part[1] + rest[1])
 
 
 _BY_SIZE: dict[str, tuple[Callable[[np.ndarray], np.ndarray], Callable[[Bounds], Pair]]] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from pgsr.checks import whole_number
 from pgsr.errors import ArgumentError, TableError
 from pgsr.machine.extras import extra
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
@@ -112,8 +113,7 @@ class Engine:
     wait: float = 0.1
 
     def __post_init__(self) -> None:
-        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
-            raise ArgumentError(f"attempts={self.attempts!r}; give a whole number from 1 up")
+        whole_number("attempts", self.attempts, 1, ArgumentError)
 
     @classmethod
     def named(cls, place: str) -> "Engine":

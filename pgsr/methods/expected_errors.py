@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, whole_number
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
@@ -81,8 +81,7 @@ def expected_errors(
         True
     """
     require_kind(stand_in, CountOfCounts, "the stand-in", "give public counts of the shape of the data")
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
-        raise ArgumentError(f"replicates={replicates!r}; give a whole number of at least 2")
+    replicates = whole_number("replicates", replicates, 2, ArgumentError)
     mechanism.check(stand_in, Seeded(SEED))
     errors, seconds = [], []
     for replicate in range(replicates):

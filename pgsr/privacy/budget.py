@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from pgsr.checks import plain
 from pgsr.errors import BudgetError
 
 Number = int | str | Fraction | Decimal | float
@@ -42,6 +43,7 @@ class Budget:
             BudgetError: epsilon or a share is malformed, or the shares do not fit.
         """
         total = exact(epsilon)
+        n_levels = plain(n_levels)
         if isinstance(n_levels, bool) or not isinstance(n_levels, int) or not 1 <= n_levels <= MOST_LEVELS:
             raise BudgetError(f"a budget over {_shown(n_levels)} levels; a hierarchy has 1 to {MOST_LEVELS:,}")
         if shares is None:
@@ -88,6 +90,7 @@ def exact(value: Number, what: str = "epsilon", *, zero: bool = False) -> Fracti
         >>> exact(0.1)
         Fraction(1, 10)
     """
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '0.1' or '1/3'")
     try:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pgsr.checks import plain
 from pgsr.errors import NoiseError
 from pgsr.machine.extras import extra
 
@@ -94,7 +95,9 @@ class Seeded:
     replicate: int = 0
 
     def __post_init__(self) -> None:
-        for value, kinds in ((self.key, (str, int)), (self.replicate, (int,))):
+        for name, kinds in (("key", (str, int)), ("replicate", (int,))):
+            value = plain(getattr(self, name))
+            object.__setattr__(self, name, value)
             if isinstance(value, bool) or not isinstance(value, kinds):
                 raise NoiseError(f"Seeded(key, replicate) takes a text or int key and an int replicate, not {value!r}")
 

@@ -1,6 +1,7 @@
 """Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import count
@@ -9,6 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from pgsr.checks import shown
 from pgsr.errors import TableError
 from pgsr.machine.extras import extra
 
@@ -48,7 +50,11 @@ class ColumnFrame:
             lengths = {name: len(column) for name, column in table.items()}
             if len(set(lengths.values())) > 1:
                 raise TableError(f"the columns have {lengths} rows; give columns of one length")
-            return cls(table, table, next(iter(lengths.values()), 0))
+            found = cls(table, table, next(iter(lengths.values()), 0))
+            for name, column in table.items():
+                if found.by_label(column, f"column {name!r}") is not column:
+                    raise TableError(f"the index of column {name!r} has another order; give a pd.DataFrame of them")
+            return found
         try:
             read = nw.from_native(table, eager_only=True, pass_through=True)
         except nw.exceptions.DuplicateError as error:
@@ -59,9 +65,11 @@ class ColumnFrame:
             if "duckdb" in type(table).__module__:
                 _require_no_guess(table)
             # Once: a relation may give its rows in another order when it is asked again.
-            read = nw.from_native(pa.table(table), eager_only=True)
+            with suppress(pa.ArrowInvalid):  # of a stream of one column, such as a Series
+                read = nw.from_native(pa.table(table), eager_only=True)
         if not isinstance(read, nw.DataFrame):
             hint = "; collect() it first" if hasattr(table, "collect") else ""
+            hint = "; reset_index() makes one of it" if hasattr(table, "reset_index") else hint
             raise TableError(f"the table is of type {type(table).__name__}{hint}; give {KINDS}")
         return cls(table, {name: read[name] for name in read.columns if isinstance(name, str)}, len(read), read)
 
@@ -89,7 +97,10 @@ class ColumnFrame:
             raise TableError(f"column {name!r} mixes kinds of values, {_listed(kinds)}; convert it")
         if not all(float(value).is_integer() for value in number if isinstance(value, float | Decimal)):
             raise TableError(f"column {name!r} names regions and holds fractions; give text or whole numbers")
-        return code, list(map(_text, number))
+        try:
+            return code, list(map(_text, number))
+        except UnicodeDecodeError:
+            raise TableError(f"column {name!r} holds bytes that are no UTF-8; decode it") from None
 
     def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
@@ -114,11 +125,48 @@ class ColumnFrame:
         made[~missing] = values.astype(float)
         return made
 
+    def categories(self, name: str) -> list[str]:
+        """List the categories of a column that has ordered ones, none for any other."""
+        self.require(name)
+        column = nw.from_native(self.columns[name], series_only=True, pass_through=True)
+        if not isinstance(column, nw.Series):  # an array, or a Categorical of pandas
+            kind = getattr(column, "dtype", None)
+            return list(map(_text, kind.categories)) if getattr(kind, "ordered", False) else []  # pyright: ignore
+        arrow = getattr(column.to_native(), "type", None)
+        ordered = column.dtype == nw.Enum or getattr(arrow, "ordered", False)
+        return list(map(_text, column.cat.get_categories().to_list())) if ordered else []
+
+    def row_numbers(self, given: Any, what: str) -> np.ndarray:
+        """Read a number per row: a column by its name, one for all, or an array, by labels where it has an index."""
+        if isinstance(given, str):
+            return self.numbers(given).astype(float)
+        if isinstance(given, Iterable) and getattr(given, "ndim", 1):
+            given = self.by_label(given, what)
+        try:
+            numbers = np.asarray(given, float)
+        except (TypeError, ValueError, OverflowError):
+            numbers = np.empty((0, 0))
+        if numbers.shape not in ((), (self.n_rows,)):
+            raise TableError(f"the {what} is {shown(given)}; give a column's name, or {self.n_rows} numbers")
+        return np.full(self.n_rows, numbers) if numbers.ndim == 0 else numbers
+
+    def by_label(self, given: Any, what: str) -> Any:
+        """Put the rows of a pandas Series or frame in the order of the table's index, where both have one."""
+        columns = self.given.values() if self.read is None else [self.given]
+        index, *indexes = (getattr(table, "index", None) for table in (given, *columns))
+        own: Any = next((each for each in indexes if hasattr(each, "equals")), None)
+        if own is None or index is None or not hasattr(index, "equals") or index.equals(own):
+            return given
+        if index.is_unique and own.is_unique and len(index) == len(own) and index.isin(own).all():
+            return given.reindex(own)
+        raise TableError(f"the {what} has another index than the table; give that of the table, or .to_numpy()")
+
     def require(self, name: str) -> None:
         """Raise `TableError` unless there is such a column."""
         if name not in self.columns:
-            known = ", ".join(map(repr, self.columns))
-            raise TableError(f"the table has no column {name!r}; its columns are {known}")
+            names = [*self.columns] or [*getattr(self.given, "columns", ())]
+            remedy = "" if self.columns else ", and names are text; rename them"
+            raise TableError(f"the table has no column {name!r}; its columns are {', '.join(map(repr, names))}{remedy}")
 
     def _values(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Read the values that a column has, in their order, and which rows have none; shapes (there,), (rows,)."""

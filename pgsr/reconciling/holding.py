@@ -94,10 +94,16 @@ def known_cells(found: MeasuredCells) -> np.ndarray:
 
 def refuse(found: MeasuredCells, weight: np.ndarray, cell: int) -> None:
     """Raise for a cell whose weight whole numbers cannot have beside the smallest of some weights."""
-    light = int(np.argmin(np.where(weight > 0, weight, np.inf)))
-    times = found.weight.ravel()[cell] / found.weight.ravel()[light] if found.weight.ravel()[light] else np.inf
+    given = found.weight.ravel()
+    others = weight if weight.any() else given
+    light = int(np.argmin(np.where(others > 0, others, np.inf)))
+    cell = cell if given[cell] > given[light] else int(np.argmax(given))
+    with np.errstate(over="ignore"):
+        times = given[cell] / given[light]
+    ratio, real = f"{times:.3g}", "ask for integer=False, without base= and noise=, "
+    if np.isinf(times):
+        ratio, real = "more than 1e308", ""
     raise TooLargeError(
-        f"{found.first_row(cell)} has {times:.3g} times the weight of {found.first_row(light)}, and whole numbers of "
-        "64 bits do not keep both; ask for integer=False, hold one by fixed= if it is exact, or give weights nearer to "
-        "each other"
+        f"{found.first_row(cell)} has {ratio} times the weight of {found.first_row(light)}, and whole numbers of "
+        f"64 bits do not keep both; {real}hold one by fixed= if it is exact, or give weights nearer to each other"
     )

@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from pgsr.algorithms import ChoiceTree, CumulativeIntegers, CumulativeProjection, MeanConsistency, TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
-from pgsr.checks import require_kind
+from pgsr.checks import plain, require_kind, shown, whole_number
 from pgsr.data.hierarchy import Path
 from pgsr.engines.losses import checked_norm
 from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemError, TooLargeError
@@ -21,8 +19,10 @@ from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells, measured
 from pgsr.reconciling.reconciled import Reconciled
 from pgsr.reconciling.regions import ABOVE_ALL
-from pgsr.reconciling.stating import Asked, Stated, stated
+from pgsr.reconciling.sizes import require_order
+from pgsr.reconciling.stating import Asked, Stated, require_more_than_nothing, stated
 from pgsr.reconciling.units import in_multiples
+from pgsr.reconciling.whole_numbers import MOST_EXACT
 
 OWN: tuple[Method, ...] = (
     TreeProjection(),
@@ -85,9 +85,10 @@ def reconcile(
         fixed: column that is true where a value is exact and must not change.
         totals: the number over all sizes of the root, or of regions by their paths, that are known.
         integer, nonnegative, norm: as in `pgsr.Problem`.
-        monotone: whether numbers do not fall from a size to the next: cumulative counts. For numbers that do not rise,
-            such as those of people reached k times or more, give sizes as -1, -2, ... or number them from above.
-        where: conditions of `pgsr.problems.conditions` on cells; sizes are those of the table, or places among names.
+        monotone: whether numbers do not fall from a size to the next, by number, category or time: cumulative counts.
+            For numbers that do not rise, such as those of people reached k times or more, give sizes as -1, -2, ...
+        where: conditions of `pgsr.problems.conditions` on cells; sizes are those of the table, whole numbers up to
+            100,000, or places among other sizes in their order.
         method: what solves the problem, such as a solver of `pgsr.models`; our own exact methods if None.
         level: the chance that an interval holds the exact number, each by itself.
         time_limit: seconds.
@@ -124,6 +125,7 @@ def reconcile(
     `test_reconciling_posterior.py::test_equals_enumeration`.
     """
     said = [where] if isinstance(where, Condition | Either) else list(where)
+    level = plain(level)
     if not isinstance(level, float) or not 0 < level < 1:
         raise ArgumentError(f"level={level!r}; give the chance of an interval, between 0 and 1")
     if isinstance(hierarchy, Mapping) and len(hierarchy) != 1:
@@ -132,14 +134,19 @@ def reconcile(
     frame = ColumnFrame.of(table)
     variances = _variances(frame, law, scale, weights, variance)
     found = measured(frame, hierarchy, value, size, weights, variances, fixed, nonnegative)
-    asked = Asked(integer, nonnegative, checked_norm(norm), monotone, totals, said)
+    if monotone and size is not None:
+        require_order(frame, size)
+    asked = Asked(integer, nonnegative, checked_norm(norm), monotone, _known(totals), said)
     stated_noise = None
     if law is not None:
         require_drawable(found, law, asked)
-        stated_noise = StatedNoise(found, law, level, _whole(draws, "draws", 1), _whole(seed, "seed", 0))
+        number, key = whole_number("draws", draws, 1, ArgumentError), whole_number("seed", seed, 0, ArgumentError)
+        stated_noise = StatedNoise(found, law, level, number, key)
     near_to = _near_to(found, stated_noise, estimate, base, zero_restricted)
     if base is not None and (totals is not None or said or not integer):
         raise ArgumentError("base= rounds whole numbers that add up; leave out totals, where= and integer=False")
+    if base is None and law is None:
+        require_more_than_nothing(found, asked)
     problem, result = _solved(near_to, asked, method, time_limit)
     answer = problem.cells_of(result.estimate.values)
     problem.held.require_proved(near_to, answer, norm, nonnegative)
@@ -162,12 +169,23 @@ def _variances(frame: ColumnFrame, law: NoiseLaw | None, scale: Any, weights: An
         )
     if scale is None:
         return variance
-    numbers = np.asarray(frame.numbers(scale) if isinstance(scale, str) else scale, float)
+    numbers = frame.row_numbers(scale, "scale")
     if (numbers <= 0).any():
         raise ArgumentError(
             f"scale= has {numbers[numbers <= 0].flat[0]:g}; give scales above 0, and exact numbers by fixed="
         )
     return law.variance(numbers)
+
+
+def _known(totals: Any) -> Any:
+    """Check totals, which are whole numbers, one or one by path."""
+    if totals is None or isinstance(totals, Mapping):
+        return totals and {path: _known(number) for path, number in totals.items()}
+    number = plain(totals)
+    whole = isinstance(number, int | float) and not isinstance(number, bool) and number % 1 == 0
+    if not whole or abs(number) > MOST_EXACT:
+        raise ArgumentError(f"totals= has {shown(totals)}; give whole numbers up to 2^50")
+    return int(number)
 
 
 def _near_to(
@@ -180,12 +198,6 @@ def _near_to(
         raise ArgumentError("zero_restricted=True belongs to base=; give a base, such as 5")
     near_to = found if noise is None or estimate == "nearest" else noise.medians
     return near_to if base is None else in_multiples(near_to, base, zero_restricted)
-
-
-def _whole(number: int, name: str, least: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        raise ArgumentError(f"{name}={number!r}; give a whole number from {least} on")
-    return number
 
 
 def _solved(

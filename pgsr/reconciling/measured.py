@@ -20,7 +20,7 @@ class MeasuredCells:
 
     Attributes:
         tree: the regions.
-        sizes: the names of sizes, or whole numbers in rising order; one where the table has no sizes.
+        sizes: the names of sizes, or whole numbers, in their order; one where the table has no sizes.
         row_cell: the cell of every row, region * sizes + size; shape (rows,).
         row_value: the value of every row, NaN where there is none; shape (rows,).
         row_weight: the weight of every row, 0 where it has no value; shape (rows,).
@@ -43,6 +43,14 @@ class MeasuredCells:
     def shape(self) -> tuple[int, int]:
         """The numbers of regions and of sizes."""
         return self.value.shape  # pyright: ignore[reportReturnType]
+
+    def of_sizes(self, kept: np.ndarray) -> "MeasuredCells":
+        """Leave sizes out that no row measures; kept, shape (sizes,), says which stay."""
+        sizes = tuple(size for size, stays in zip(self.sizes, kept, strict=True) if stays)
+        region, size = np.divmod(self.row_cell, len(self.sizes))
+        cell = np.where(kept[size], region * len(sizes) + np.cumsum(kept)[size] - 1, -1)
+        of_cells = {"value": self.value[:, kept], "weight": self.weight[:, kept]}
+        return replace(self, sizes=sizes, row_cell=cell, **of_cells)
 
     def cell_name(self, cell: int) -> str:
         """Name a cell as sentences do."""
@@ -105,6 +113,10 @@ def values_of(frame: ColumnFrame, value: str) -> np.ndarray:
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise TableError(f"row {row} has an infinite {value!r}; correct it, or leave it empty")
+    most = float(np.nanmax(np.abs(values), initial=0.0))
+    if most and not 1e-100 <= most <= 1e100:  # squares of others are no numbers of 64 bits
+        row = int(np.nanargmax(np.abs(values)))
+        raise TableError(f"row {row} has the largest {value!r}, {most:g}; scale all to between 1e-100 and 1e100")
     return values
 
 
@@ -115,11 +127,7 @@ def weights_of(frame: ColumnFrame, weights: Any, variance: Any, values: np.ndarr
     given, name = (variance, "variance") if weights is None else (weights, "weight")
     if given is None:
         return np.where(np.isnan(values), 0.0, 1.0)
-    numbers = frame.numbers(given).astype(float) if isinstance(given, str) else np.asarray(given, float)
-    if numbers.ndim == 0:
-        numbers = np.full(frame.n_rows, float(numbers))
-    if numbers.shape != values.shape:
-        raise TableError(f"the {name} has shape {numbers.shape}; give a column's name, or {len(values)} numbers")
+    numbers = frame.row_numbers(given, name)
     there = ~np.isnan(values)
     bad = there & ~(np.isfinite(numbers) & (numbers >= 0 if weights is not None else numbers > 0))
     if bad.any():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import like
 from pgsr.errors import TableError
 from pgsr.reconciling.frames import ColumnFrame
 
@@ -33,7 +34,7 @@ def regions_of_levels(frame: ColumnFrame, columns: Sequence[str]) -> TableRegion
     Raises:
         TableError: a row names a region and none above it, or no region at all.
     """
-    codes, labels = zip(*(frame.codes(name) for name in columns), strict=True)
+    codes, labels = zip(*(_in_order(*frame.codes(name)) for name in columns), strict=True)
     named = np.stack([code >= 0 for code in codes])
     depth = named.sum(axis=0)
     gap = named[1:] & ~named[:-1]
@@ -66,7 +67,7 @@ def regions_of_parents(frame: ColumnFrame, ids: str, parents: str) -> TableRegio
     Raises:
         TableError: a row without an id, a parent without a row, two parents of one region, or a cycle.
     """
-    code, labels = frame.codes(ids)
+    code, labels = _in_order(*frame.codes(ids))
     above_code, above_labels = frame.codes(parents)
     if (code < 0).any():
         raise TableError(f"row {int(np.argmin(code))} has nothing in {ids!r}; give every row its id")
@@ -77,7 +78,8 @@ def regions_of_parents(frame: ColumnFrame, ids: str, parents: str) -> TableRegio
         row = int(np.argmax(above_row == -2))
         raise TableError(
             f"row {row}, {labels[code[row]]!r}, lies below {above_labels[above_code[row]]!r}, which no row has in "
-            f"{ids!r}; add a row for it, without a value if it has none"
+            f"{ids!r}{like(above_labels[above_code[row]], labels)}; add a row for it, without a value if it has "
+            f"none, or leave {parents!r} empty at the root"
         )
     above = np.full(len(labels), -1, np.int64)
     above[code[::-1]] = above_row[::-1]  # the first row of a region wins
@@ -100,6 +102,14 @@ def regions_of_parents(frame: ColumnFrame, ids: str, parents: str) -> TableRegio
         row = int(np.argmax(level_of[code] < 0))
         raise TableError(f"row {row}, {labels[code[row]]!r}, lies below itself; its parents form a cycle, break it")
     return _assembled(levels, names, level_of[code], place[code])
+
+
+def _in_order(code: np.ndarray, labels: list[str]) -> tuple[np.ndarray, list[str]]:
+    """Number names by their text, so that neither ties nor draws depend on the order of rows."""
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    place = np.full(len(labels) + 1, -1)
+    place[order] = np.arange(len(labels))
+    return place[code], [labels[i] for i in order]
 
 
 def _assembled(

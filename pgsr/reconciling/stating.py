@@ -56,7 +56,8 @@ class Stated:
         layout: where the table's cells are in it.
         numbers: its integers.
         held: the cells whose weights are not in it.
-        found: the table.
+        found: the table, without sizes that no row measures where others are ordered around these.
+        filled: the size whose number every size of the whole table has, or None where none was left out.
     """
 
     problem: Problem
@@ -64,11 +65,13 @@ class Stated:
     numbers: WholeNumbers
     held: Held
     found: MeasuredCells
+    filled: np.ndarray | None
 
     def cells_of(self, values: np.ndarray) -> np.ndarray:
         """Give the table's cells of an estimate's values; shape (regions, sizes), int64 or float64."""
         found = values.ravel()[self.layout.place].reshape(self.layout.of.n_regions, self.layout.n_sizes)
-        return found if self.numbers.unit == 1 else found * self.numbers.unit
+        found = found if self.numbers.unit == 1 else found * self.numbers.unit
+        return found if self.filled is None else found[:, self.filled]
 
 
 def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
@@ -83,10 +86,15 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
     Raises:
         ProblemError: conditions do not fit the table, or numbers are too large.
     """
+    there = np.logical_or.reduce(found.weight > 0)
+    said = asked.where or found.lower is not None or (asked.totals is not None and not there[-1])
+    if asked.monotone and there.any() and not there.all() and not said:
+        # Any number between those of its neighbours will do for a size that nothing measures.
+        filled = np.maximum(np.cumsum(there) - 1, 0)
+        return replace(stated(found.of_sizes(there), asked, near), filled=filled)
     tree, (value, weight) = found.tree, _with_faint_leaves(found, asked.integer)
     chained = asked.integer and _has_fractions(value, weight)
     _require_norm(found, asked)
-    _require_more_than_nothing(found, asked)
     known = _known_totals(found, asked, every=False)
     conditions = _conditions(found, asked, known)
     if conditions is not None:
@@ -98,13 +106,8 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
         most = _largest_near(tree, value, weight, levels)
     nowhere = np.zeros(found.shape, bool)
     held = Held(nowhere, nowhere, known_cells(found))
-    if asked.integer:
-        held = Held.of(found, held.eased(weight), most, asked.nonnegative)
-        if held.any and asked.monotone:
-            refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
-        weight = held.eased(weight)
-    by_region = bool((weight == weight[:, :1]).all())
-    if asked.monotone and (chained or not by_region):
+    eased = held.eased(weight) if asked.integer else weight
+    if asked.monotone and (chained or not (eased == eased[:, :1]).all()):
         raise ProblemError(
             "values are fractions, and ordered whole numbers are found for whole values alone; round them, or ask for "
             "integer=False"
@@ -112,6 +115,12 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
             else "a region has other weights, or missing values, at some of its sizes, which ordered sizes do not "
             "take; give one weight per region, and a value at every size"
         )
+    if asked.integer:
+        held = Held.of(found, eased, most, asked.nonnegative)
+        if held.any and asked.monotone:
+            refuse(found, np.where(held.out, 0.0, found.weight).ravel(), int(np.argmax(held.cells)))
+        weight = held.eased(weight)
+    by_region = bool((weight == weight[:, :1]).all())
     columns = len(found.sizes) == 1 or (by_region and not chained)
     known = _known_totals(found, asked, every=columns and by_region and not chained)
     conditions = _conditions(held.on(found) if held.any else found, asked, known)
@@ -129,7 +138,7 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
     problem = _problem(layout, numbers, asked, known)
     if conditions is not None:
         problem = replace(problem, conditions=_placed(conditions, layout, numbers.unit))
-    return Stated(problem, layout, numbers, held, found)
+    return Stated(problem, layout, numbers, held, found, None)
 
 
 def _require_norm(found: MeasuredCells, asked: Asked) -> None:
@@ -174,7 +183,7 @@ def _largest_weights(values: np.ndarray, weights: np.ndarray, levels: int, large
     most = max(float(np.abs(np.where(weights > 0, values, 0.0)).max(initial=0.0)), largest, 1.0)
     room = min(MOST_WEIGHT, int(LARGEST / ((most + 1) * levels)))
     if room < 1:
-        raise TooLargeError(f"numbers reach {most:,.0f}, which leaves no room for weights; give smaller ones")
+        raise TooLargeError(f"numbers reach {most:,.15g}, which leaves no room for weights; give smaller ones")
     return np.full(values.shape, room)
 
 
@@ -188,7 +197,7 @@ def _largest_near(tree: Hierarchy, value: np.ndarray, weight: np.ndarray, levels
     return np.minimum(MOST_EXACT / levels, LARGEST_SLOPE / (32.0 * levels * (off + 1.0)))
 
 
-def _require_more_than_nothing(found: MeasuredCells, asked: Asked) -> None:
+def require_more_than_nothing(found: MeasuredCells, asked: Asked) -> None:
     """Refuse to make whole numbers of rates and shares so small that nothing is left of any."""
     there = found.row_value[found.row_weight > 0]
     if not asked.integer or asked.totals is not None or asked.where or not len(there):
@@ -211,8 +220,10 @@ def _with_faint_leaves(found: MeasuredCells, whole: bool) -> tuple[np.ndarray, n
         return found.value, weight
     value, weight = found.value.copy(), weight.copy()
     least = weight[weight > 0].min(initial=np.inf)
-    if tree.n_levels == 1 or not np.isfinite(least):
+    if not np.isfinite(least):
         raise ProblemError("no row has a value, so there is nothing to be near to; give values")
+    if tree.n_levels == 1:
+        return np.where(unknown, 0.0, value), np.where(unknown, least / FAINT, weight)
     level = tree.n_levels - 2
     here = tree.level(level)
     padded = np.zeros(weight.shape)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pgsr.checks import whole_number
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.reconciling.measured import MeasuredCells
 
@@ -20,8 +21,7 @@ def in_multiples(found: MeasuredCells, base: int, restricted: bool) -> MeasuredC
         ArgumentError: the base is no whole number from 2 on.
         ProblemError: a fixed cell is no multiple.
     """
-    if isinstance(base, bool) or not isinstance(base, int) or base < 2:
-        raise ArgumentError(f"base={base!r}; give a whole number from 2 on, such as 5")
+    base = whole_number("base", base, 2, ArgumentError)
     value, row_value = found.value / base, found.row_value / base
     low = np.full(found.shape, -np.inf) if found.lower is None else found.lower / base
     high = np.full(found.shape, np.inf) if found.upper is None else found.upper / base

@@ -138,8 +138,7 @@ def too_heavy(weight: np.ndarray, most: np.ndarray, faithful: np.ndarray) -> np.
     kept = (weight > 0) & faithful
     if not kept.any() or (exact is not None and (exact[0] <= most).all()):
         return np.zeros(weight.shape, bool)
-    least = 0.5 / LEAST_BITS / float(weight[kept].min())
-    return kept & (weight * least > most)
+    return kept & (weight / most > float(weight[kept].min()) * 2 * LEAST_BITS)  # products may be beyond 64 bits
 
 
 def exact_ratios(weight: np.ndarray) -> tuple[np.ndarray, float] | None:

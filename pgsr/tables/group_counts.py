@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgsr.checks import require_kind
+from pgsr.checks import require_kind, whole_number
 from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import require_falling
@@ -89,7 +89,7 @@ def count_groups(
     `test_tables.py::test_counts_equal_a_loop_over_dictionaries`.
     """
     sizes = tuple(max_size) if isinstance(max_size, list | tuple) else (max_size,)
-    sizes = tuple(map(_checked_size, sizes))
+    sizes = tuple(whole_number("max_size", each, 1, ArgumentError) for each in sizes)
     require_falling(sizes)
     with _counted(entities, groups, hierarchy, sizes, private_groups, limits, log) as found:
         per_level = isinstance(max_size, list | tuple)
@@ -165,12 +165,6 @@ def _counted(
         cells = session.keep(_cells(states, largest), ENTITIES)
         _refuse_states(session, cells, entities, groups, kind, " UNION ALL ".join(parts), located, not private_groups)
         yield _Counted(session, cells, located.hierarchy, log)
-
-
-def _checked_size(max_size: object) -> int:
-    if isinstance(max_size, bool) or not isinstance(max_size, int | np.integer) or not 1 <= max_size <= 2**40:
-        raise ArgumentError(f"max_size={max_size!r}; give the public largest size K, a whole number from 1 up")
-    return int(max_size)
 
 
 def _check_arguments(

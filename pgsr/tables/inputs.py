@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from pgsr.checks import plain
 from pgsr.errors import ArgumentError
 from pgsr.tables.regions import column_tuple
 from pgsr.tables.source import source
@@ -63,7 +64,8 @@ class Quantities:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", source(self.table))
-        largest = self.max_quantity
+        largest = plain(self.max_quantity)
+        object.__setattr__(self, "max_quantity", largest)
         if isinstance(largest, bool) or not isinstance(largest, int) or not 1 <= largest <= 2**31:
             raise ArgumentError(
                 f"max_quantity={largest!r}; give the public largest quantity, a whole number of 1..2^31"

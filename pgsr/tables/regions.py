@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgsr.data.hierarchy import Hierarchy, Path
+from pgsr.data.region_ids import like
 from pgsr.errors import ArgumentError, HierarchyError, TableError
 from pgsr.tables.ids import IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.session import Session
@@ -197,8 +198,8 @@ def _from_parents(rows: list[Key], pad_ragged: bool) -> Hierarchy:
     for region, parent in zip(place, above, strict=True):
         if parent is not None and parent not in place:
             raise HierarchyError(
-                f"region {region!r} is an orphan: its parent {parent!r} is unknown; give the parent a row, with an "
-                "empty parent if it is the root"
+                f"region {region!r} is an orphan: its parent {parent!r} is unknown{like(parent, place)}; give the "
+                "parent a row, with an empty parent if it is the root"
             )
     roots = [region for region, parent in zip(place, above, strict=True) if parent is None]
     if len(roots) > 1:

@@ -13,6 +13,7 @@ import duckdb
 import psutil
 import pyarrow as pa
 
+from pgsr.checks import plain, whole_number
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.tables.csv_files import CsvFault, column_names, text_tables
 from pgsr.tables.plans import operators, require_no_guess
@@ -39,11 +40,12 @@ class Limits:
     folder: str | Path | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.gibibytes, bool) or not isinstance(self.gibibytes, int | float) or not self.gibibytes > 0:
+        memory = plain(self.gibibytes)
+        if isinstance(memory, bool) or not isinstance(memory, int | float) or not memory > 0:
             raise ArgumentError(f"gibibytes={self.gibibytes!r}; give memory above 0")
-        n = self.threads
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-            raise ArgumentError(f"threads={n!r}; give a number from 1 up, or None for all cores")
+        if self.threads is not None:
+            n = whole_number("threads", self.threads, 1, ArgumentError)
+            object.__setattr__(self, "threads", n)
         if self.folder is not None and not Path(self.folder).is_dir():
             raise ArgumentError(f"the folder {str(self.folder)!r} does not exist; create it")
 

@@ -1,13 +1,15 @@
 """Errors that callers of the library meet are about what is wrong, say what to do, and name no person's row."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
+from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View, reconcile
 from pgsr.algorithms import CumulativeIntegers, TreeProjection
 from pgsr.comparison import compare, overlay
 from pgsr.data.rounding import largest_remainder
@@ -126,3 +128,50 @@ def test_kinds_of_programs_have_their_articles() -> None:
     problem = Problem.of(VALUES, TREE, groups=10, norm=1)
     assert "is an integer linear program (MILP)" in (QpSolvers("proxqp").supports(problem) or "")
     assert Gurobi().supports(problem) is None
+
+
+def states(v=(9, 4, 4), sizes=None, f=None, **options):
+    """Reconcile values of a nation and two states, and of these at a second size if there are sizes."""
+    table = {"n": ["US"] * len(v), "s": [None, "GA", "MI"] * (len(v) // 3), "v": v}
+    table |= {} if sizes is None else {"k": sizes}
+    options |= {} if sizes is None else {"size": "k"}
+    return reconcile({**table, "f": f or [0] * len(v)}, ["n", "s"], "v", fixed="f" if f else None, **options)
+
+
+TWO, UP = [1, 1, 1, 2, 2, 2], [3, 2, 1, 4, 2, 2]
+ORDER, LAW, LABELS = {"v": UP, "monotone": True}, {"noise": "geometric"}, pd.Series([9, 4, 4], index=[7, 8, 9])
+TIMES, KINDS = pd.to_datetime(["2020-01-01"] * 3 + ["2021-01-01"] * 3), pd.Categorical([*"aaabbb"], ordered=True)
+HEAVY = {"v": UP, "sizes": TWO, "base": 2, "weights": [1e9, 1e9, 1e9, 1, 1, 1e-9]}
+APART = {"v": UP, "sizes": TWO, "integer": False}
+ADVICE: dict[str, list[dict]] = {
+    "ask for integer=False": [{"v": [0.4, 0.2, 0.2]}, {"integer": False}],
+    "round them, or ask": [ORDER | {"v": [3.5, *UP[1:]], "sizes": TWO}, {"v": UP}, {"integer": False}],
+    "give one weight per region": [ORDER | {"sizes": TWO, "weights": [1, 1, 1, 2, 1, 1]}, {"weights": [1, 2, 3] * 2}],
+    "a value at every size": [ORDER | {"v": [3, None, *UP[2:]], "sizes": TWO}, {"v": UP}],
+    "give numbers, times or an": [ORDER | {"sizes": [*"aaabbb"]}, *({"sizes": each} for each in (TWO, TIMES, KINDS))],
+    "integer=False, without base= and noise=": [HEAVY, {"base": None, "integer": False}],
+    "hold one by fixed=": [HEAVY, {"f": [1, 1, 0] * 2, "v": [8, 4, 4] * 2}],
+    "or give weights nearer to each other": [HEAVY, {"weights": [1, 1, 1, 1, 1, 2]}],
+    "; give weights nearer": [APART | {"weights": [1e300, *[1] * 4, 1e-300]}, {"weights": [1e90, *[1] * 4, 1e-90]}],
+    "give values": [{"v": np.full(3, np.nan)}, {"v": [9, 4, 4]}],
+    "leave out totals, where= and": [{"base": 5, "totals": 9}, {"totals": None}],
+    "base=1.5; give a whole number from 2 up": [{"base": 1.5}, {"base": 2}],
+    "zero_restricted=True belongs to base=": [{"zero_restricted": True}, {"base": 5}],
+    "leave it out of fixed=": [{"base": 5, "f": [1, 0, 0]}, {"f": None}],
+    "or leave noise= out": [LAW | {"scale": 1, "integer": False}, {"noise": None, "scale": None}],
+    "give noise='laplace' or": [LAW | {"v": [9.5, 4, 4], "scale": 1}, {"noise": "laplace"}, {"noise": "gaussian"}],
+    "give scales above 0": [LAW | {"scale": [0, 1, 1]}, {"scale": [1, 1, 1], "f": [1, 0, 0]}],
+    "correct a fixed cell": [{"f": [1, 1, 1]}, {"v": [8, 4, 4]}],
+    "scale all to between": [{"v": [1e308, 1, 1], "integer": False}, {"v": [1e100, 1, 1]}],
+    "give whole numbers up to 2^50": [{"totals": 8.5}, {"totals": 8}],
+    "give that of the table, or .to_numpy()": [{"v": LABELS, "weights": LABELS[:2]}, {"weights": LABELS.to_numpy()}],
+}
+
+
+@pytest.mark.parametrize("words", ADVICE)
+def test_the_advice_of_a_refusal_works(words: str) -> None:
+    asked, *advised = ADVICE[words]
+    with pytest.raises(PgsrError, match=re.escape(words)):
+        states(**asked)
+    for changed in advised:
+        states(**(asked | changed))

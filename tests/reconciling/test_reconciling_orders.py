@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgsr import reconcile
+from pgsr import read, reconcile
 from pgsr.problems.conditions import cells
+from pgsr.tables.long import read_long
 
 
 def test_reach_of_platforms_is_no_sum_but_an_order():
@@ -22,11 +23,49 @@ def test_reach_of_platforms_is_no_sum_but_an_order():
     assert whole.objective == 41  # 65 and 66 are not allowed together, 66 and 66 or 65 and 65 are
 
 
-def test_reach_of_k_times_and_more_falls_with_k():
-    """Numbered from above, from those reached most often on, it is a cumulative count."""
-    rows = [(None, 3, 4), (None, 2, 12), (None, 1, 9), ("US", 3, 5), ("US", 2, 3), ("US", 1, 30)]
-    frame = pd.DataFrame(rows, columns=["area", "times", "n"]).assign(world="all", order=lambda f: 3 - f.times)
-    done = reconcile(frame, ["world", "area"], "n", size="order", monotone=True, integer=False)
-    table = done.table.pivot_table(index="world", columns="times", values="reconciled", aggfunc="first")
-    assert (np.diff(table.to_numpy()[0]) <= 1e-9).all()
-    assert done.certificate.gap < 1e-5
+PLACES = ["nation", "state"]
+ROWS = pd.DataFrame([("US", state, k) for state in (None, "GA", "MI") for k in range(4)], columns=[*PLACES, "k"])
+ROWS["n"] = [1, 7, 5, 9, 2, 1, 4, 3, 0, 5, 4, 6]
+SIZES = {
+    "numbers": lambda k: k,
+    "falling": lambda k: -k,
+    "open end": lambda k: k.map({0: "1", 1: "2", 2: "3", 3: "3+"}),
+    "times": lambda k: pd.Timestamp("2020-01-01") + pd.to_timedelta(40 * k, "D"),
+    "categories": lambda k: pd.Categorical.from_codes(k, ["none", "few", "many", "most"], ordered=True),
+}
+
+
+def answer(rows, **options):
+    """What `reconcile` gives, by the rows as they were made."""
+    return reconcile(rows, PLACES, "n", size="k", **options).table.reconciled.sort_index().tolist()
+
+
+def counts(found):
+    """Counts by region."""
+    return dict(zip(found.hierarchy.paths, found.counts.tolist(), strict=True))
+
+
+def long(rows):
+    leaves = rows.dropna().assign(region_id=lambda f: f.nation + "/" + f.state)
+    every = pd.concat([leaves, leaves.groupby("k", as_index=False).n.sum().assign(region_id="US")])
+    return counts(read_long(every.rename(columns={"k": "group_size", "n": "n_groups"})).counts())
+
+
+READERS = {
+    **{name: lambda rows, of=of: answer(rows.assign(k=of(rows.k)), monotone=True) for name, of in SIZES.items()},
+    "reals": lambda rows: np.round(answer(rows.assign(k=-rows.k), monotone=True, integer=False), 5).tolist(),
+    "names": lambda rows: answer(rows.assign(k=rows.k.map("dcba".__getitem__)), where=cells(("US",), size=2) >= 9),
+    "ties": lambda rows: answer(rows.assign(n=rows.n // 2 * 2 + rows.state.isna())),
+    "draws": lambda rows: reconcile(rows, PLACES, "n", size="k", noise="geometric", scale=2.0, draws=9).draws.tolist(),
+    "members": lambda rows: counts(read(rows.dropna(), PLACES, group=["state", "k"], max_size=2)),
+    "groups": lambda rows: counts(read(rows.dropna(), PLACES, size="k", max_size=2)),
+    "counts": lambda rows: counts(read(rows.dropna(), PLACES, size="k", count="n", max_size=2)),
+    "long": long,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_the_order_of_rows_says_nothing(reader):
+    first = READERS[reader](ROWS)
+    for seed in range(3):
+        assert READERS[reader](ROWS.sample(frac=1, random_state=seed)) == first

@@ -6,7 +6,7 @@ import pytest
 from instances import rng_of
 
 from pgsr import reconcile
-from pgsr.errors import ArgumentError, PgsrError, ProblemError
+from pgsr.errors import PgsrError
 
 LEVELS = ["nation", "state", "county"]
 REGIONS = [(None, None), ("GA", None), ("MI", None), ("GA", "a"), ("GA", "b"), ("MI", "c"), ("MI", "d")]
@@ -48,15 +48,3 @@ def test_equals_all_multiples(base, restricted, noise):
         solved += 1
     assert solved >= 3
     assert solved == 6 or noise
-
-
-def test_a_base_is_refused_in_words():
-    frame = {"nation": ["US"] * 3, "state": [None, "A", "B"], "n": [17, 9, 8], "sure": [True, False, False]}
-    for options, error, sentence in (
-        ({"base": 1}, ArgumentError, "base=1; give a whole number from 2 on"),
-        ({"zero_restricted": True}, ArgumentError, "belongs to base="),
-        ({"base": 5, "fixed": "sure"}, ProblemError, r"row 0 \('US'\) is fixed at no multiple of 5"),
-        ({"base": 5, "totals": 20}, ArgumentError, "leave out totals"),
-    ):
-        with pytest.raises(error, match=sentence):
-            reconcile(frame, ["nation", "state"], "n", **options)

@@ -134,7 +134,7 @@ def test_a_private_table_of_groups_needs_a_guess(folder):
         ({"groups": 50}, "leave out --groups"),
         ({"mean_size": 0}, "give a number above 0"),
         ({"size_law": [1, 1]}, "need one each"),
-        ({"replicates": 1}, "at least 2"),
+        ({"replicates": 1}, "from 2 up"),
     ],
 )
 def test_arguments_that_are_none(folder, arguments, said):

@@ -229,7 +229,7 @@ def test_groups_without_entities_count_as_size_0() -> None:
     assert counted(people, None, private_groups=True).counts[:, 0].tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("bad", [0, True, 1.0, "3", None, 2**41])
+@pytest.mark.parametrize("bad", [0, True, 1.0, "3", None])
 def test_largest_sizes_that_are_none(bad: Any) -> None:
     with pytest.raises(ArgumentError, match="max_size"):
         counted(max_size=bad)

@@ -138,7 +138,7 @@ SIZED = {"size": "members", "max_size": 3}
         (HOMES, "state", SIZED, "give a list of names of columns"),
         (HOMES, ["state", "state"], SIZED, "each once"),
         (HOMES, ["province"], SIZED, "no column 'province'; its columns are 'state', 'county', 'members'"),
-        (HOMES, PLACES, {"size": "members", "max_size": 0}, "the public largest size"),
+        (HOMES, PLACES, {"size": "members", "max_size": 0}, "max_size=0; give a whole number from 1 up"),
         (HOMES, PLACES, {"size": "members", "max_size": (3, 2)}, "give one per level"),
         (HOMES, PLACES, {"size": "state", "max_size": 3}, "holds string, no numbers"),
         (HOMES | {"members": [1.5, 2, 3, 4]}, PLACES, SIZED, "whole numbers from 0 up"),

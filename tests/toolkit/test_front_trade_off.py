@@ -68,7 +68,7 @@ def test_it_prints_as_a_table():
         ({"epsilon": 1, "distance": "l2"}, "distance='l2' is unknown"),
         ({"error": {"town": 1}}, "no level is called 'town'; write one of level_0, level_1"),
         ({"error": -1}, "give a number above 0"),
-        ({"epsilon": 1, "replicates": 1}, "at least 2"),
+        ({"epsilon": 1, "replicates": 1}, "from 2 up"),
         ({"epsilon": 1, "view": "counts"}, "isotonic fits need View.CUMULATIVE"),
         ({"epsilon": 1, "method": "mathcing"}, "did you mean 'matching'"),
         ({"epsilon": 1, "view": "cumulated"}, "view='cumulated' is unknown"),

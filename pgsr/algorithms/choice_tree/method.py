@@ -8,6 +8,7 @@ from pgsr.algorithms.choice_tree.by_methods import MethodNodes
 from pgsr.algorithms.choice_tree.search import MOST, Found, Searched, best_first
 from pgsr.certificates import certify
 from pgsr.certificates.certificate import ALTERNATIVES
+from pgsr.checks import whole_number
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError
@@ -63,8 +64,7 @@ class ChoiceTree(GatedMethod):
     takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS})
 
     def __post_init__(self) -> None:
-        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
-            raise MethodError(f"most={self.most!r} is not a positive integer; give a whole number from 1 up")
+        whole_number("most", self.most, 1, MethodError)
 
     def supports(self, problem: Problem) -> str | None:
         if problem.view is View.RANKED or problem.conditions is None or problem.conditions.choices is None:

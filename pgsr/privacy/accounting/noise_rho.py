@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
+from pgsr.checks import plain
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.search import largest
 from pgsr.privacy.enclosure import exp_minus, root_below, rounded_down
@@ -132,6 +133,7 @@ def _geometric_rho(rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, F
 
 
 def _whole(k: object) -> int:
+    k = plain(k)
     if isinstance(k, bool) or not isinstance(k, int):
         raise BudgetError(f"a cell changes by {k!r}; give a whole number")
     return k

@@ -10,6 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from math import exp, log1p
 
+from pgsr.checks import plain
 from pgsr.errors import BudgetError
 from pgsr.privacy.budget import LARGEST, Number, exact, fraction_of
 from pgsr.privacy.enclosure import log_bounds, root_above, rounded_down
@@ -109,6 +110,7 @@ def exact_delta(value: Number) -> Fraction:
 
 def exact_small(value: Number, what: str) -> Fraction:
     """Read `value` as an exact positive fraction; unlike `pgsr.privacy.budget.exact` it may be as small as 1e-100."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int | str | Fraction | Decimal | float):
         raise BudgetError(f"{what} is {value!r}; give a number or text such as '1e-8' or '1/3'")
     try:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.checks import as_array
 from pgsr.data.hierarchy import Hierarchy, Path
 from pgsr.data.region_ids import region_id
 from pgsr.errors import HierarchyError, ProblemError
@@ -48,10 +49,7 @@ def checked_numbers(value: Any) -> tuple[np.ndarray, tuple[int, int] | None]:
     Raises:
         ProblemError: they are no integers, or too large.
     """
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        array = np.array(None)
+    array = as_array(value)
     whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(is_whole(number) for number in array.flat))
     if array.ndim > 2 or not array.size or not whole:
         raise ProblemError(

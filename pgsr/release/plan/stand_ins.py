@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pgsr.checks import whole_number
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.stand_in import geometric_law, spread_evenly, stand_in_of
 from pgsr.errors import ArgumentError
@@ -30,8 +31,7 @@ def stand_in_for(
         )
     if not private and groups is not None:
         raise ConfigError("the numbers of groups are public and are taken from the table of groups; leave out --groups")
-    if groups is not None and (isinstance(groups, bool) or not isinstance(groups, int) or groups < 1):
-        raise ArgumentError(f"groups={groups!r}; give a whole number from 1 up")
+    groups = None if groups is None else whole_number("groups", groups, 1, ArgumentError)
     if not mean_size > 0:
         raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
     if size_law is None and not mean_size > terms.min_size:

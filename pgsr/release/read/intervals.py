@@ -62,7 +62,7 @@ def intervals_of(
         more = drawn(published.mechanism, published.measurement, released, *about)
     else:
         more = bootstrapped(published.mechanism, released, *about)
-    found |= {each.statistic: each for each in more}
+    found |= {other.name: each for other, each in zip(others, more, strict=True)}
     return [found[each.name] for each in asked]
 
 
