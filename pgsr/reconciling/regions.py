@@ -68,6 +68,7 @@ def regions_of_parents(frame: ColumnFrame, ids: str, parents: str) -> TableRegio
     """
     code, labels = frame.codes(ids)
     above_code, above_labels = frame.codes(parents)
+    frame.spelled[ids] = [*frame.spelled[ids], *frame.spelled.pop(parents)]
     if (code < 0).any():
         raise TableError(f"row {int(np.argmin(code))} has nothing in {ids!r}; give every row its id")
     number = {name: i for i, name in enumerate(labels)}

@@ -18,7 +18,7 @@ from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, TableError
 from pgsr.machine import memory
-from pgsr.tables.ids import IdKind, id_kind, id_sql
+from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
 from pgsr.tables.sql import name
@@ -167,7 +167,7 @@ def _read_rows(table: Any, limits: Limits | None) -> _Rows:
         if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
             raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         numbered = (
-            f"SELECT {id_sql('region_id', IdKind.TEXT)} AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
+            f"SELECT nullif(CAST(region_id AS VARCHAR), '') AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
             f"{_number(types, 'n_groups', 'DOUBLE')} AS c, {_number(types, 'n_groups', 'BIGINT')} AS n, "
             f"row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
         )
