@@ -31,10 +31,9 @@ def notes_of_names(spelled: Iterable[str | None]) -> list[str]:
         ["'US' and 'US ' are one name", "'US' and 'us' look alike and are several names; if they are one, correct them"]
     """
     given = sorted(filter(None, set(spelled)))
-    joined = [f"{each} are one name" for each in _told_by(given, region_name)]
-    names = sorted(set(map(region_name, given)) - {""})
     several = "look alike and are several names; if they are one, correct them"
-    return joined + [f"{each} {several}" for each in _told_by(names, _looks)]
+    joined = [f"{each} are one name" for each in _told_by(given, region_name)]
+    return joined + [f"{each} {several}" for each in _told_by(sorted(set(map(region_name, given))), _looks)]
 
 
 def _looks(name: str) -> str:

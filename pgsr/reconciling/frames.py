@@ -1,7 +1,7 @@
 """Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -89,16 +89,13 @@ class ColumnFrame:
         number = dict(zip(dict.fromkeys(values), count()))
         code = np.full(self.n_rows, -1, np.int64)
         code[~missing] = np.fromiter(map(number.__getitem__, values), np.int64, len(values))
-        if set(map(type, values)) in ({str}, {int}):
-            texts = list(map(str, number))
-        else:
-            texts = _texts(number, _kinds(values), name)
-        self.spelled[name] = texts
+        plain = set(map(type, values)) in ({str}, {int})
+        self.spelled[name] = texts = list(map(str, number)) if plain else _texts(number, _kinds(values), name)
         names = list(map(region_name, texts))
         place = dict(zip((text for text in dict.fromkeys(names) if text), count()))
         return np.array([*(place.get(text, -1) for text in names), -1])[code], list(place)
 
-    def numbers(self, name: str) -> np.ndarray:
+    def numbers(self, name: str, kinds: Collection[str] = ("number",)) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
 
         Raises:
@@ -109,22 +106,14 @@ class ColumnFrame:
             array([ 3., nan,  4.])
         """
         values, missing = self._values(name)
-        if not (kinds := _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())) <= {"number"}:
-            raise TableError(f"column {name!r} holds {_listed(kinds)}, no numbers; convert it")
+        held = _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
+        if not held <= set(kinds):
+            raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
         found = _exact(values, name)
         if not missing.any():
             return found
         made = np.full(self.n_rows, np.nan)
         made[~missing] = exact_floats(found, name)
-        return made
-
-    def flags(self, name: str) -> np.ndarray:
-        """Read a column of truths, or of numbers of which 0 is false; bool, False where one is missing."""
-        values, missing = self._values(name)
-        if _kinds(values.tolist()) != {"boolean"}:
-            return np.nan_to_num(self.numbers(name)) != 0
-        made = np.zeros(self.n_rows, bool)
-        made[~missing] = values.astype(bool)
         return made
 
     def require(self, name: str) -> None:
@@ -152,6 +141,11 @@ class ColumnFrame:
             absent = np.fromiter(map(_is_missing, values), bool, len(values))
         missing[np.flatnonzero(~missing)[absent]] = True
         return values[~absent], missing
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy what is known; of a DuckDB relation the rows alone, as Arrow's, since its connection cannot travel."""
+        theirs = self.read is not None and "duckdb" in type(self.given).__module__
+        return {**vars(self), "given": self.read.to_native()} if theirs else vars(self)  # pyright: ignore
 
     def taking(self, columns: Mapping[str, np.ndarray]) -> Any:
         """Make a table of the given kind with these columns besides, row by row.

@@ -58,6 +58,9 @@ class Reconciled:
     nonnegative: bool
     noise: StatedNoise | None
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "table"}
+
     @property
     def status(self) -> Status:
         """How the solve ended."""
@@ -164,17 +167,15 @@ class Reconciled:
     @property
     def _repeated(self) -> list[str]:
         """Say which regions have several rows, which are taken for measurements of one number."""
-        found = self.found
+        found, of_one = self.found, " of one size" if self.found.sizes != ("",) else ""
         times = np.bincount(found.row_cell[found.row_weight > 0])
         again = np.flatnonzero(times > 1)
-        if not len(again):
-            return []
-        sizes = found.sizes != ("",)
-        remedy = "" if sizes else ", and if they are of several sizes or kinds, name the column of these by size="
+        remedy = "" if of_one else ", and if they are of several sizes or kinds, name the column of these by size="
         return [
-            f"{len(np.unique(again // len(found.sizes))):,} regions have several rows{' of one size' * sizes}, such as "
-            f"{times[again[0]]:,} of {found.cell_name(again[0])}; they count as measurements of one number; delete "
+            f"{len(np.unique(again // len(found.sizes))):,} regions have several rows{of_one}, such as "
+            f"{times[cell]:,} of {found.cell_name(cell)}; they count as measurements of one number; delete "
             f"repetitions{remedy}"
+            for cell in again[:1]
         ]
 
     @cached_property
