@@ -195,13 +195,14 @@ def _number(types: dict[str, str], column: str, kind: str) -> str:
     """Write a number in SQL, NULL where it is none (for BIGINT: no whole one)."""
     n = name(column)
     if types[column] != "VARCHAR":
+        kept = f" AND abs({n}) < {2**53}" if types[column] in ("FLOAT", "DOUBLE") else ""  # others may be rounded
         return (
-            f"CASE WHEN {n} = floor({n}) THEN TRY_CAST({n} AS BIGINT) END"
+            f"CASE WHEN {n} = floor({n}){kept} THEN TRY_CAST({n} AS BIGINT) END"
             if kind == "BIGINT"
             else f"CAST({n} AS DOUBLE)"
         )
     if kind == "BIGINT":
-        return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,18}}') THEN TRY_CAST({n} AS BIGINT) END"
+        return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,19}}(\\.0*)?') THEN TRY_CAST({n} AS BIGINT) END"
     return f"TRY_CAST({n} AS DOUBLE)"
 
 
