@@ -1,7 +1,7 @@
 """Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -95,7 +95,11 @@ class ColumnFrame:
         place = dict(zip((text for text in dict.fromkeys(names) if text), count()))
         return np.array([*(place.get(text, -1) for text in names), -1])[code], list(place)
 
-    def numbers(self, name: str, kinds: Collection[str] = ("number",)) -> np.ndarray:
+    def truths(self, name: str) -> np.ndarray:
+        """Read a column of truths, or of numbers of which 0 is false; bool, False where one is missing."""
+        return np.nan_to_num(self._numbers(name, {"number", "boolean"})) != 0
+
+    def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
 
         Raises:
@@ -105,9 +109,12 @@ class ColumnFrame:
             >>> ColumnFrame.of({"n": [3, None, 4]}).numbers("n")
             array([ 3., nan,  4.])
         """
+        return self._numbers(name, {"number"})
+
+    def _numbers(self, name: str, kinds: set[str]) -> np.ndarray:
         values, missing = self._values(name)
         held = _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
-        if not held <= set(kinds):
+        if not held <= kinds:
             raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
         found = _exact(values, name)
         if not missing.any():
@@ -135,10 +142,10 @@ class ColumnFrame:
             values = np.asarray(values)[~missing]
         # NaN is a number to Polars and NumPy, and means none here; times become numbers in lists.
         absent = np.isnan(values) if values.dtype.kind in "fMm" else np.zeros(len(values), bool)
-        if values.dtype.kind in "Mm":
-            values = np.fromiter(values, object, len(values))
         if values.dtype.kind == "O" and not set(map(type, values)) <= {str, int}:
             absent = np.fromiter(map(_is_missing, values), bool, len(values))
+        if values.dtype.kind in "Mm":
+            values = np.fromiter(values, object, len(values))
         missing[np.flatnonzero(~missing)[absent]] = True
         return values[~absent], missing
 
@@ -222,19 +229,14 @@ def _listed(kinds: Iterable[str]) -> str:
 
 
 def _texts(values: Iterable[Any], kinds: set[str], column: str) -> list[str]:
-    """Write the names of a column as text.
-
-    Raises:
-        TableError: they are of several kinds, or fractions or durations, or floats that may have been rounded.
-    """
+    """Write the names of a column as text; raise `TableError` where they are no names."""
     if len(kinds) > 1:
         raise TableError(f"column {column!r} mixes kinds of values, {_listed(kinds)}; convert it")
     numbers = [value for value in values if isinstance(value, float | Decimal)]
-    if not all(float(value).is_integer() for value in numbers) or "timedelta" in kinds:
-        held = "durations" if "timedelta" in kinds else "fractions"
+    large = any(isinstance(value, float) and abs(value) >= 2**53 for value in numbers)
+    if large or "timedelta" in kinds or not all(float(value).is_integer() for value in numbers):
+        held = "real numbers that may be rounded" if large else "durations" if "timedelta" in kinds else "fractions"
         raise TableError(f"column {column!r} has names and holds {held}; give text, dates or whole numbers")
-    if any(isinstance(value, float) and abs(value) >= 2**53 for value in numbers):
-        raise TableError(f"column {column!r} has names and holds real numbers that may be rounded; read them as text")
     return list(map(_text, values))
 
 

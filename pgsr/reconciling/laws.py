@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ class NoiseLaw:
     kurtosis: Callable[[np.ndarray], np.ndarray]
     beyond: float
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:  # lambdas cannot be pickled
         return _law, (self.name,)
 
     def reach(self, scale: np.ndarray) -> np.ndarray:

@@ -137,7 +137,7 @@ def weights_of(frame: ColumnFrame, weights: Any, variance: Any, values: np.ndarr
 
 def _with_fixed(found: MeasuredCells, frame: ColumnFrame, fixed: str, value: str, nonnegative: bool) -> MeasuredCells:
     """Hold the cells of rows whose column `fixed` is true at their values."""
-    rows = np.flatnonzero(np.nan_to_num(frame.numbers(fixed, ("number", "boolean"))))
+    rows = np.flatnonzero(frame.truths(fixed))
     values = found.row_value[rows]
     bad = (values != np.floor(values)) | (nonnegative & (values < 0))
     if bad.any():

@@ -168,8 +168,7 @@ class Reconciled:
     def _repeated(self) -> list[str]:
         """Say which regions have several rows, which are taken for measurements of one number."""
         found, of_one = self.found, " of one size" if self.found.sizes != ("",) else ""
-        times = np.bincount(found.row_cell[found.row_weight > 0])
-        again = np.flatnonzero(times > 1)
+        again = np.flatnonzero((times := np.bincount(found.row_cell[found.row_weight > 0])) > 1)
         remedy = "" if of_one else ", and if they are of several sizes or kinds, name the column of these by size="
         return [
             f"{len(np.unique(again // len(found.sizes))):,} regions have several rows{of_one}, such as "

@@ -125,8 +125,7 @@ def _assembled(
         )
     first = np.cumsum([0, *map(len, parents)])  # regions without copies, numbered level by level
     ended = np.cumsum([0, *(len(here) - len(np.unique(below)) for here, below in itertools.pairwise(parents))])
-    what = f"copying the regions that end early down to the last of {len(parents):,} levels"
-    memory.require(350 * int(ended.sum()), what, "leave out levels")
+    memory.require(350 * int(ended.sum()), f"copying regions to the last of {len(parents)} levels", "leave out levels")
     start, position = np.zeros(int(first[-1]), np.int64), np.zeros(int(first[-1]), np.int64)
     who, links, copied, level_start = [np.zeros(1, np.int64)], [np.full(1, -1)], [], [0, 1]
     for depth in range(1, len(parents)):

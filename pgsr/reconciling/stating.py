@@ -124,7 +124,7 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
         numbers = whole_numbers(value, weight, most, (found.weight > 0) & ~held.out)
     else:
         numbers = real_numbers(value, weight, largest=largest, squares=asked.norm == 2)
-    fractional = numbers.fractional.any(axis=1)
+    fractional = numbers.fractional
     chains = [1 + bool(fractional[tree.level(level)].any()) for level in range(tree.n_levels)]
     layout = Layout.made(tree, found.sizes, chains, branches=not columns)
     problem = _problem(layout, numbers, asked, known)

@@ -68,7 +68,7 @@ class Located:
     hierarchy: Hierarchy
     kinds: tuple[IdKind, ...]
     leaf: dict[Key, int]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
 INNER = -1
@@ -95,7 +95,7 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
             raise TableError("a hierarchy of regions and parents names regions by id; give one region column")
         kind, above = id_kind(types, given.region, what), id_kind(types, given.parent, what)
         require_one_kind(kind, f"column {given.region!r}", above, f"column {given.parent!r}")
-        rows, spelled = _names(session, (given.region, given.parent), given.table, what)
+        rows, spelled = _names(session, (given.region, given.parent), given.table, what, "")
         found = _located(_from_parents(rows, given.pad_ragged), (kind,), False)
         return replace(found, notes=tuple(notes_of_names(chain(*spelled))))
     columns = given.levels if given.region is None else (given.region, *given.levels)
@@ -112,7 +112,7 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
     if by_path:
         raise TableError(f"regions have ids in column {given.region!r}; give groups the one column with these ids")
     paths: dict[str, Path] = {}
-    keys, spelled = _names(session, columns, given.table, what)
+    keys, spelled = _names(session, columns, given.table, what, "")
     for region, *names in keys:
         _require_new(region, paths)
         paths[str(region)] = path_of(tuple(names))
@@ -176,22 +176,20 @@ def _located(tree: Hierarchy, kinds: tuple[IdKind, ...], by_path: bool) -> Locat
         if key in leaf and not copy:
             raise TableError(f"two regions are called {path[-1]!r}; name regions by their path, one column per level")
         leaf[key] = region - tree.n_inner if region >= tree.n_inner else INNER
-    return Located(tree, kinds, leaf)
+    return Located(tree, kinds, leaf, ())
 
 
-def _names(
-    session: Session, columns: Sequence[str], table: Source, what: str, distinct: str = ""
-) -> tuple[list[Key], list[tuple[str | None, ...]]]:
+def _names(session: Session, columns: Sequence[str], table: Source, what: str, how: str) -> tuple[list[Key], list[Key]]:
     """Read rows of names, and how every column spells them."""
     listed = ", ".join(f"CAST({name(column)} AS VARCHAR)" for column in columns)
     scan = session.scan(table, what)
-    rows = session.rows(f"SELECT {distinct} {listed} FROM {scan} LIMIT {LARGEST_TABLE + 1}", what)
+    rows = session.rows(f"SELECT {how} {listed} FROM {scan} LIMIT {LARGEST_TABLE + 1}", what)
     if len(rows) > LARGEST_TABLE:
         raise TableError(f"{what} has more than {LARGEST_TABLE:,} regions; name the columns of regions, not of groups")
     return [tuple(region_name(value or "") or None for value in row) for row in rows], list(zip(*rows, strict=True))
 
 
-def _notes(spelled: list[tuple[str | None, ...]]) -> tuple[str, ...]:
+def _notes(spelled: list[Key]) -> tuple[str, ...]:
     return tuple(note for column in spelled for note in notes_of_names(column))
 
 
