@@ -51,9 +51,9 @@ __all__ = [
 ]
 
 _ROOMS = (
-    "algorithms", "bounds", "certificates", "comparison", "data", "datasets", "engines", "errors", "estimators", "figures",
-    "intervals", "machine", "methods", "models", "nation", "noise", "privacy", "problems", "reconciling", "release",
-    "synthesis", "tables",
+    "algorithms", "bounds", "certificates", "comparison", "data", "datasets", "engines", "errors", "estimators",
+    "figures", "intervals", "machine", "methods", "models", "nation", "noise", "privacy", "problems", "reconciling",
+    "release", "synthesis", "tables",
 )  # fmt: skip
 """The rooms, which are imported when they are used."""
 

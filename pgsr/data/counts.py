@@ -395,7 +395,7 @@ def _checked_integers(values: np.ndarray, place: Callable[[int], str], signed: b
     if signed and values.dtype.kind in "if":
         refuse(values < -LARGEST_TOTAL, "smaller than -2^62; no count may be")
     if values.dtype.kind == "f":
-        refuse(np.abs(values) > 2.0**53, "too large for a float to hold exactly; give integers")
+        refuse(np.abs(values) >= 2.0**53, "too large for a float to hold exactly; give integers")
     return values.astype(np.int64)
 
 

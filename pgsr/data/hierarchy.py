@@ -11,7 +11,7 @@ import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import require_places
 from pgsr.data.long_form import checked_level_names, region_columns, require_other_names
-from pgsr.data.region_ids import region_id
+from pgsr.data.region_ids import region_id, region_name
 from pgsr.errors import HierarchyError
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
@@ -69,14 +69,15 @@ class Hierarchy:
         """Make the hierarchy whose leaves (or all of whose regions) are `paths`; prefixes are implied.
 
         Args:
-            paths: one sequence of names per region, from the root down. Names may repeat in different branches.
+            paths: one sequence of names per region, from the root down. Names may repeat in different branches. They
+                are taken as `region_name` writes them, so blanks at their ends make no other region.
             pad_ragged: repeat a leaf that lies above the last level downwards as a single child of itself. Such a
                 region is measured once, at its deepest copy.
             level_names: of the levels, root first, for the columns of tables.
 
         Raises:
-            HierarchyError: an empty or repeated path, two roots, names that are not text or collide after Unicode
-                normalisation, or (without `pad_ragged`) leaves at different depths.
+            HierarchyError: an empty or repeated path, two roots, names that are not text, or (without `pad_ragged`)
+                leaves at different depths.
             ArgumentError: the names of levels are too few or many, repeated, or those of other columns.
 
         Example:
@@ -87,7 +88,7 @@ class Hierarchy:
             (('US',), ('US', 'GA'), ('US', 'MI'))
         """
         listed: dict[Path, int] = {}
-        known: set[str] = set()
+        known: dict[str, str] = {}
         for position, given in enumerate(_items(paths, "paths")):
             path = _checked_path(given, known)
             if path in listed:
@@ -106,7 +107,6 @@ class Hierarchy:
             for region in reversed(new):
                 children[region[:-1]][region], children[region] = None, {}
         roots = list(children[()])
-        _check_siblings(roots)
         if len(roots) > 1:
             raise HierarchyError(
                 f"two roots, {_show(roots[0])} and {_show(roots[1])}; put them below one common first name"
@@ -206,8 +206,8 @@ class Hierarchy:
     def index(self, path: Sequence[str]) -> int:
         """Find the index of the region with this path."""
         try:
-            return self._index[tuple(path)]
-        except (KeyError, TypeError):
+            return self._index[tuple(map(region_name, path))]
+        except (KeyError, TypeError, AttributeError):
             shown = _show(tuple(path)) if isinstance(path, tuple | list) else repr(path)
             last = path[-1] if isinstance(path, tuple | list) and path else path
             meant = next((known for known in self.paths if isinstance(last, str) and known[-1] == last), None)
@@ -365,15 +365,16 @@ def _items(values: Iterable[Any], what: str) -> list[Any]:
         raise HierarchyError(f"{what} is {values!r}; give a list with one item per region") from None
 
 
-def _checked_path(given: object, known: set[str]) -> Path:
-    """Check a path; `known` are names that need no more checking, to which its names are added."""
+def _checked_path(given: object, known: dict[str, str]) -> Path:
+    """Check a path; `known` are names that need no more checking, and what they are written as."""
     if isinstance(given, str) or not (isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim)):
         raise HierarchyError(f"a region is a sequence of names from the root down, not {given!r}; write ('US', 'GA')")
-    path = tuple([name if type(name) is str and name in known else _checked_name(name) for name in given])
-    if not path:
+    for name in given:
+        if type(name) is not str or name not in known:
+            known[name] = _checked_name(name)
+    if not len(given):
         raise HierarchyError("a region has an empty path; the shortest is the root's, ('US',)")
-    known.update(path)
-    return path
+    return tuple([known[name] for name in given])
 
 
 def _checked_name(name: object) -> str:
@@ -381,11 +382,12 @@ def _checked_name(name: object) -> str:
         raise HierarchyError(
             f"region id {name!r} is a {type(name).__name__}, not text; read ids as text, else '01001' becomes 1001"
         )
-    if not name.strip():
+    written = region_name(name)
+    if not written:
         raise HierarchyError("a region has an empty name; name every region")
-    if not name.isprintable() and any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in name):
+    if not written.isprintable() and any(unicodedata.category(c) in ("Cc", "Cf", "Cs") for c in written):
         raise HierarchyError(f"region name {name!r} holds a control character; remove it")
-    return str(name)
+    return str(written)
 
 
 def _checked_parents(names: list[str], parents: list[object]) -> list[int]:
@@ -442,7 +444,6 @@ def _assemble(
         start, end = level_start[-1], len(paths)
         for region in range(start, end):
             first_child.append(len(paths))
-            _check_siblings(children[paths[region]])
             for child in children[paths[region]]:
                 paths.append(child)
                 parent.append(region)
@@ -456,18 +457,6 @@ def _assemble(
         _frozen([listed.get(path, -1) for path in paths]),
         _frozen([path in padded for path in paths], bool),
     )
-
-
-def _check_siblings(siblings: Iterable[Path]) -> None:
-    siblings, seen = list(siblings), {}
-    if all(path[-1].isascii() for path in siblings):
-        return
-    for path in siblings:
-        name = unicodedata.normalize("NFC", path[-1])
-        if name in seen:
-            where = f"below {_show(path[:-1])}" if path[1:] else "as the root"
-            raise HierarchyError(f"{path[-1]!r} is listed in two Unicode spellings {where}; use one (NFC) throughout")
-        seen[name] = path[-1]
 
 
 def _frozen(values: list, dtype: type = np.int64) -> np.ndarray:

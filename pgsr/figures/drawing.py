@@ -65,11 +65,16 @@ def level_name(level: int, n_levels: int) -> str:
     return "root" if level == 0 else "leaves" if level == n_levels - 1 else f"level {level}"
 
 
+def plain(text: str) -> str:
+    """Keep dollar signs, between which Matplotlib would read formulas."""
+    return text.replace("$", r"\$")
+
+
 def finish(axes: "Axes", x_label: str, y_label: str, title: str) -> None:
     """Finish a panel: labels with units, a light grid, no box."""
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.set_title(title, fontsize="medium")
+    axes.set_xlabel(plain(x_label))
+    axes.set_ylabel(plain(y_label))
+    axes.set_title(plain(title), fontsize="medium")
     axes.grid(axis="y", color="#e5e5e5")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -79,7 +84,7 @@ def head(figure: "Figure", title: str) -> None:
     """Write the title above all panels; lines too long for the figure are wrapped."""
     most = int(LETTERS * figure.get_figwidth())
     lines = (piece for line in title.split("\n") for piece in wrap(line, most))
-    figure.suptitle("\n".join(lines), fontsize="medium")
+    figure.suptitle(plain("\n".join(lines)), fontsize="medium")
 
 
 def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -> None:
@@ -92,8 +97,8 @@ def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -
     if found:
         widest = HANDLE + max(map(len, found)) / LETTERS
         columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
-        place = "outside lower center"
-        figure.legend([*found.values()], [*found], loc=place, ncols=columns, fontsize="small", frameon=False)
+        labels, place = [*map(plain, found)], "outside lower center"
+        figure.legend([*found.values()], labels, loc=place, ncols=columns, fontsize="small", frameon=False)
 
 
 LETTERS = 13.0

@@ -10,6 +10,7 @@ from scipy import sparse
 from pgsr.checks import require_kind, whole_number
 from pgsr.data.counts import LARGEST_DENSE, LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.region_ids import notes_of_names
 from pgsr.errors import ArgumentError, TableError
 from pgsr.machine import memory
 from pgsr.machine.extras import extra
@@ -76,7 +77,7 @@ def read(
         array([0, 1, 1, 1])
         >>> truth
         CountOfCounts(Hierarchy(6 regions, levels 1 / 2 / 3), sizes 0..3, 3 groups; a row per group, regions by state \
-and county, sizes by members, 1 above 3)
+(2) and county (3), sizes by members, 1 above 3)
         >>> counts = {"state": ["GA", "MI"], "members": [1, 2], "n": [5, 6]}
         >>> read(counts, ["state"], size="members", count="n", max_size=2).totals
         array([11,  5,  6])
@@ -99,14 +100,16 @@ and county, sizes by members, 1 above 3)
     counts = counts if len(sizes) == 1 else counts.folded(sizes)
     sizes_by = f"groups by {_listed(groups)}" if groups else f"sizes by {size}"
     above = int(n[size_of > largest].sum())
+    n_regions = tree.regions_per_level[-len(columns) :]
     counts.about = ", ".join(
         (
             f"a row per {'member' if groups else 'group' if count is None else 'region and size'}",
-            f"regions by {_listed(columns)}",
+            f"regions by {_listed([f'{column} ({n:,})' for column, n in zip(columns, n_regions, strict=True)])}",
             sizes_by,
             *([f"numbers by {count}"] if count is not None else []),
             *([f"{above:,} above {largest:,}"] if above else []),
             *(["numbers of groups private"] if groups else []),
+            *(note for column in columns for note in notes_of_names(frame.spelled[column])),
         )
     )
     return counts
@@ -147,7 +150,9 @@ def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:
 
     frame = read_frame(source(table), "the table", [*names, *numbers], [])
     for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused
-        frame[column] = pd.to_numeric(frame[column], errors="coerce")
+        if pd.api.types.is_string_dtype(frame[column]):
+            whole = frame[column].str.replace(r"\.0*$", "", regex=True)  # beside 5.0, 2^53 + 1 would be rounded
+            frame[column] = pd.to_numeric(whole, errors="coerce")
     return ColumnFrame.of(frame)
 
 
@@ -207,6 +212,8 @@ def _whole(frame: ColumnFrame, column: str) -> np.ndarray:
         raise TableError(f"column {column!r} holds fractions, numbers below 0 or nothing; give whole numbers from 0 up")
     if (found > LARGEST_TOTAL).any():
         raise TableError(f"column {column!r} holds numbers above {LARGEST_TOTAL:,}; give smaller ones")
+    if found.dtype.kind == "f" and (found >= 2**53).any():
+        raise TableError(f"column {column!r} holds real numbers from 2^53 up, which may be rounded; read whole numbers")
     return found.astype(np.int64)
 
 

@@ -68,5 +68,6 @@ def _totals(problem: ProblemFields) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Escape the characters that LaTeX reads as commands."""
-    return "".join("\\" + c if c in "&%$#_{}" else c for c in text)
+    """Escape the characters that LaTeX reads as commands; a % in a region's name is %25 in its id."""
+    named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join("\\" + c if c in "&%$#_{}" else named.get(c, c) for c in text.replace("%25", "%"))

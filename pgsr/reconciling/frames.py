@@ -1,8 +1,10 @@
 """Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from itertools import count
 from typing import Any
@@ -11,6 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pgsr.checks import shown
+from pgsr.data.region_ids import region_name
 from pgsr.errors import TableError
 from pgsr.machine.extras import extra
 
@@ -26,12 +29,14 @@ class ColumnFrame:
         columns: the columns by name, Narwhals series or what NumPy makes an array of.
         n_rows: the number of rows.
         read: the table as Narwhals reads it, None for a dictionary.
+        spelled: of columns that were read as names, the names as they are spelled.
     """
 
     given: Any
     columns: Mapping[str, Any]
     n_rows: int
     read: nw.DataFrame[Any] | None = None
+    spelled: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Any) -> "ColumnFrame":
@@ -76,13 +81,14 @@ class ColumnFrame:
     def codes(self, name: str) -> tuple[np.ndarray, list[str]]:
         """Read a column of names: a code for every row, -1 where there is none or "", and the names by their codes.
 
-        Codes are in the order in which names first appear. Whole numbers become text, so 1 and 1.0 are "1".
+        Codes are in the order in which names first appear. Whole numbers become text, so 1 and 1.0 are "1", and dates
+        such as "2020-01-01". Spellings that `region_name` makes one have one code.
 
         Raises:
-            TableError: there is no such column, or it holds fractions, or numbers and text.
+            TableError: there is no such column, or it holds fractions, durations, or numbers and text.
 
         Example:
-            >>> ColumnFrame.of({"state": ["MI", None, "GA", "MI"]}).codes("state")
+            >>> ColumnFrame.of({"state": ["MI", None, "GA", "MI "]}).codes("state")
             (array([ 0, -1,  1,  0]), ['MI', 'GA'])
         """
         array, missing = self._values(name)
@@ -90,39 +96,38 @@ class ColumnFrame:
         number = dict(zip(dict.fromkeys(values), count()))
         code = np.full(self.n_rows, -1, np.int64)
         code[~missing] = np.fromiter(map(number.__getitem__, values), np.int64, len(values))
-        code[code == number.get("", -2)] = -1
-        if set(map(type, number)) in ({str}, {int}):
-            return code, list(map(str, number))
-        if len(kinds := {_kind(value) for value in number}) > 1:
-            raise TableError(f"column {name!r} mixes kinds of values, {_listed(kinds)}; convert it")
-        if not all(float(value).is_integer() for value in number if isinstance(value, float | Decimal)):
-            raise TableError(f"column {name!r} names regions and holds fractions; give text or whole numbers")
-        try:
-            return code, list(map(_text, number))
-        except UnicodeDecodeError:
-            raise TableError(f"column {name!r} holds bytes that are no UTF-8; decode it") from None
+        plain = set(map(type, values)) in ({str}, {int})
+        self.spelled[name] = texts = list(map(str, number)) if plain else _texts(number, _kinds(values), name)
+        names = list(map(region_name, texts))
+        place = dict(zip((text for text in dict.fromkeys(names) if text), count()))
+        return np.array([*(place.get(text, -1) for text in names), -1])[code], list(place)
+
+    def truths(self, name: str) -> np.ndarray:
+        """Read a column of truths, or of numbers of which 0 is false; bool, False where one is missing."""
+        return np.nan_to_num(self._numbers(name, {"number", "boolean"})) != 0
 
     def numbers(self, name: str) -> np.ndarray:
         """Read a column of numbers as int64, or as float64 with NaN where one is missing; shape (rows,).
 
         Raises:
-            TableError: there is no such column, or it holds no numbers, or whole ones beyond 64 bits.
+            TableError: there is no such column, or it holds no numbers, or whole ones that would be rounded.
 
         Example:
             >>> ColumnFrame.of({"n": [3, None, 4]}).numbers("n")
             array([ 3., nan,  4.])
         """
+        return self._numbers(name, {"number"})
+
+    def _numbers(self, name: str, kinds: set[str]) -> np.ndarray:
         values, missing = self._values(name)
-        kinds = {_kind(value) for value in (values.tolist() if values.dtype.kind == "O" else values[:1].tolist())}
-        if not kinds <= {"number", "boolean"}:
-            raise TableError(f"column {name!r} holds {_listed(kinds)}, no numbers; convert it")
-        whole = values.dtype.kind in "iub" or all(isinstance(value, int | np.integer) for value in values.tolist())
-        if whole and not missing.any():
-            if values.dtype.kind in "uO" and len(values) and not -(2**63) <= values.min() <= values.max() < 2**63:
-                raise TableError(f"column {name!r} holds whole numbers beyond 64 bits; scale it down")
-            return values.astype(np.int64)
+        held = _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
+        if not held <= kinds:
+            raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
+        found = _exact(values, name)
+        if not missing.any():
+            return found
         made = np.full(self.n_rows, np.nan)
-        made[~missing] = values.astype(float)
+        made[~missing] = exact_floats(found, name)
         return made
 
     def categories(self, name: str) -> list[str]:
@@ -179,12 +184,19 @@ class ColumnFrame:
             values = column if hasattr(column, "__array__") else np.fromiter(column, object, self.n_rows)
             missing = np.ma.getmaskarray(np.ma.asarray(values)).copy()
             values = np.asarray(values)[~missing]
-        # NaN is a number to Polars and NumPy, and means none here.
-        absent = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+        # NaN is a number to Polars and NumPy, and means none here; times become numbers in lists.
+        absent = np.isnan(values) if values.dtype.kind in "fMm" else np.zeros(len(values), bool)
         if values.dtype.kind == "O" and not set(map(type, values)) <= {str, int}:
             absent = np.fromiter(map(_is_missing, values), bool, len(values))
+        if values.dtype.kind in "Mm":
+            values = np.fromiter(values, object, len(values))
         missing[np.flatnonzero(~missing)[absent]] = True
         return values[~absent], missing
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copy what is known; of a DuckDB relation the rows alone, as Arrow's, since its connection cannot travel."""
+        theirs = self.read is not None and "duckdb" in type(self.given).__module__
+        return {**vars(self), "given": self.read.to_native()} if theirs else vars(self)  # pyright: ignore
 
     def taking(self, columns: Mapping[str, np.ndarray]) -> Any:
         """Make a table of the given kind with these columns besides, row by row.
@@ -214,21 +226,73 @@ def _require_no_guess(relation: Any) -> None:
     require_no_guess(operators_of(relation), "the relation", remedy)
 
 
+def exact_floats(numbers: np.ndarray, name: str) -> np.ndarray:
+    """Convert the numbers of a column to float64; raise `TableError` where a large one would be rounded."""
+    try:
+        made = numbers.astype(float)
+    except OverflowError:
+        made = np.full(len(numbers), np.inf)
+    large = np.abs(made) >= 2**53
+    if any(number != near for number, near in zip(numbers[large].tolist(), made[large].tolist(), strict=True)):
+        raise TableError(
+            f"column {name!r} holds numbers beyond 2^53 that would be rounded, as they are beyond 64 bits, or real "
+            "numbers or empty values are beside them; scale it down"
+        )
+    return made
+
+
+def _exact(values: np.ndarray, name: str) -> np.ndarray:
+    """Convert to int64 where all are whole and within 64 bits, and otherwise to float64."""
+    if values.dtype.kind in "if":
+        return values.astype(float if values.dtype.kind == "f" else np.int64)
+    with suppress(OverflowError, ValueError):  # infinite, or beyond 64 bits
+        given = values.tolist()
+        whole = list(map(int, given))
+        if whole == given:
+            return np.array(whole, np.int64)
+    return exact_floats(values, name)
+
+
+def _kinds(values: Iterable[object]) -> set[str]:
+    return {_kind(value) for value in {type(value): value for value in values}.values()}
+
+
 def _kind(value: object) -> str:
     """Tell the kind of a value, as sentences call it."""
     if isinstance(value, bool | np.bool_):
         return "boolean"
+    if isinstance(value, np.timedelta64):  # a number to NumPy
+        return "timedelta"
     if isinstance(value, int | float | np.number | Decimal):
         return "number"
-    return "string" if isinstance(value, str) else type(value).__name__
+    return "string" if isinstance(value, str) else type(value).__name__.removesuffix("64")
 
 
 def _listed(kinds: Iterable[str]) -> str:
     return " and ".join(sorted(kinds))
 
 
+def _texts(values: Iterable[Any], kinds: set[str], column: str) -> list[str]:
+    """Write the names of a column as text; raise `TableError` where they are no names."""
+    if len(kinds) > 1:
+        raise TableError(f"column {column!r} mixes kinds of values, {_listed(kinds)}; convert it")
+    numbers = [value for value in values if isinstance(value, float | Decimal)]
+    large = any(isinstance(value, float) and abs(value) >= 2**53 for value in numbers)
+    if large or "timedelta" in kinds or not all(float(value).is_integer() for value in numbers):
+        held = "real numbers that may be rounded" if large else "durations" if "timedelta" in kinds else "fractions"
+        raise TableError(f"column {column!r} has names and holds {held}; give text, dates or whole numbers")
+    try:
+        return list(map(_text, values))
+    except UnicodeDecodeError:
+        raise TableError(f"column {column!r} holds bytes that are no UTF-8; decode it") from None
+
+
 def _text(value: object) -> str:
-    """Write a name as text; whole numbers without a point, and what Arrow keeps as bytes as UTF-8."""
+    """Write a name as text; whole numbers without a point, dates without a time, and what Arrow keeps as bytes."""
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = np.datetime64(value)
+    if isinstance(value, np.datetime64):
+        return str(np.datetime_as_string(value, unit="auto"))
     if isinstance(value, float | Decimal):
         return str(int(value))
     return value.decode() if isinstance(value, bytes) else str(value).lower() if isinstance(value, bool) else str(value)
@@ -236,6 +300,6 @@ def _text(value: object) -> str:
 
 def _is_missing(value: object) -> bool:
     """Say whether an object stands for none: None, NaN, or pandas' NA and NaT."""
-    if value is None or isinstance(value, float | np.floating):
-        return value is None or bool(np.isnan(value))
+    if value is None or isinstance(value, float | np.floating | Decimal):
+        return value is None or math.isnan(value)
     return type(value).__name__ in ("NAType", "NaTType")

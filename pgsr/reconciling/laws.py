@@ -30,9 +30,16 @@ class NoiseLaw:
     kurtosis: Callable[[np.ndarray], np.ndarray]
     beyond: float
 
+    def __reduce__(self) -> tuple[object, ...]:  # lambdas cannot be pickled
+        return _law, (self.name,)
+
     def reach(self, scale: np.ndarray) -> np.ndarray:
         """Compute the largest noise that is taken for possible."""
         return scale * (math.sqrt(2 * REACH) if self.squares else REACH)
+
+
+def _law(name: str) -> NoiseLaw:
+    return LAWS[name]
 
 
 LAWS = {

@@ -9,7 +9,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.errors import TableError
-from pgsr.reconciling.frames import ColumnFrame
+from pgsr.reconciling.frames import ColumnFrame, exact_floats
 from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
 from pgsr.reconciling.sizes import SizeNames, sizes_of
 
@@ -109,7 +109,7 @@ def measured(
 
 def values_of(frame: ColumnFrame, value: str) -> np.ndarray:
     """Read the values, NaN where one is missing."""
-    values = frame.numbers(value).astype(float)
+    values = exact_floats(frame.numbers(value), value)
     if np.isinf(values).any():
         row = int(np.argmax(np.isinf(values)))
         raise TableError(f"row {row} has an infinite {value!r}; correct it, or leave it empty")
@@ -145,8 +145,7 @@ def weights_of(frame: ColumnFrame, weights: Any, variance: Any, values: np.ndarr
 
 def _with_fixed(found: MeasuredCells, frame: ColumnFrame, fixed: str, value: str, nonnegative: bool) -> MeasuredCells:
     """Hold the cells of rows whose column `fixed` is true at their values."""
-    held = np.nan_to_num(frame.numbers(fixed)) != 0
-    rows = np.flatnonzero(held)
+    rows = np.flatnonzero(frame.truths(fixed))
     values = found.row_value[rows]
     bad = (values != np.floor(values)) | (nonnegative & (values < 0))
     if bad.any():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.certificates import Certificate
-from pgsr.data.region_ids import region_id
+from pgsr.data.region_ids import notes_of_names, region_id
 from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
@@ -57,6 +57,9 @@ class Reconciled:
     level: float | None
     nonnegative: bool
     noise: StatedNoise | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "table"}
 
     @property
     def status(self) -> Status:
@@ -148,16 +151,30 @@ class Reconciled:
 
     @cached_property
     def notes(self) -> list[str]:
-        """What the table leaves open, a sentence each: levels of which no row has a value.
+        """What the table leaves open, a sentence each: levels of which no row has a value, repeated rows, spellings.
 
         A total that stands beside its parts, such as a row of the state "Total", is one part more; then nothing
         measures the level above.
         """
-        return [
+        notes = [note for spelled in self.frame.spelled.values() for note in notes_of_names(spelled)]
+        return [*self._repeated, *notes] + [
             f"no row has a value of the level {level.name!r} itself, which is the sum of what is below it; if some row "
             f"has its total, leave the columns below {level.name!r} empty there"
             for level, below in itertools.pairwise(self.levels)
             if not level.measured and below.measured
+        ]
+
+    @property
+    def _repeated(self) -> list[str]:
+        """Say which regions have several rows, which are taken for measurements of one number."""
+        found, of_one = self.found, " of one size" if self.found.sizes != ("",) else ""
+        again = np.flatnonzero((times := np.bincount(found.row_cell[found.row_weight > 0])) > 1)
+        remedy = "" if of_one else ", and if they are of several sizes or kinds, name the column of these by size="
+        return [
+            f"{len(np.unique(again // len(found.sizes))):,} regions have several rows{of_one}, such as "
+            f"{times[cell]:,} of {found.cell_name(cell)}; they count as measurements of one number; delete "
+            f"repetitions{remedy}"
+            for cell in again[:1]
         ]
 
     @cached_property

@@ -1,5 +1,6 @@
 """The regions that rows of a table name, as a tree in level order whose paths are written when they are asked for."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import like
 from pgsr.errors import TableError
+from pgsr.machine import memory
 from pgsr.reconciling.frames import ColumnFrame
 
 ABOVE_ALL = "(all)"
@@ -69,6 +71,7 @@ def regions_of_parents(frame: ColumnFrame, ids: str, parents: str) -> TableRegio
     """
     code, labels = _in_order(*frame.codes(ids))
     above_code, above_labels = frame.codes(parents)
+    frame.spelled[ids] = [*frame.spelled[ids], *frame.spelled.pop(parents)]
     if (code < 0).any():
         raise TableError(f"row {int(np.argmin(code))} has nothing in {ids!r}; give every row its id")
     number = {name: i for i, name in enumerate(labels)}
@@ -131,6 +134,8 @@ def _assembled(
             level + 1,
         )
     first = np.cumsum([0, *map(len, parents)])  # regions without copies, numbered level by level
+    ended = np.cumsum([0, *(len(here) - len(np.unique(below)) for here, below in itertools.pairwise(parents))])
+    memory.require(350 * int(ended.sum()), f"copying regions to the last of {len(parents)} levels", "leave out levels")
     start, position = np.zeros(int(first[-1]), np.int64), np.zeros(int(first[-1]), np.int64)
     who, links, copied, level_start = [np.zeros(1, np.int64)], [np.full(1, -1)], [], [0, 1]
     for depth in range(1, len(parents)):
@@ -180,8 +185,8 @@ class LazyPaths(Sequence[tuple[str, ...]]):
         top = 1 if self.added and depth else 0
         for level in range(depth, top - 1, -1):
             labels, label = self.names[level]
-            path.append(labels[int(label[place])])
-            place = int(self.parents[level][place])
+            path.append(labels[label.item(place)])
+            place = self.parents[level].item(place)
         return tuple(reversed(path))
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:

@@ -133,7 +133,8 @@ def stated(found: MeasuredCells, asked: Asked, near: bool) -> Stated:
         numbers = whole_numbers(value, weight, most, (found.weight > 0) & ~held.out)
     else:
         numbers = real_numbers(value, weight, largest=largest, squares=asked.norm == 2)
-    chains = [1 + bool(numbers.fractional[tree.level(level)].any()) for level in range(tree.n_levels)]
+    fractional = numbers.fractional
+    chains = [1 + bool(fractional[tree.level(level)].any()) for level in range(tree.n_levels)]
     layout = Layout.made(tree, found.sizes, chains, branches=not columns)
     problem = _problem(layout, numbers, asked, known)
     if conditions is not None:

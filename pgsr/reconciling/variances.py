@@ -47,12 +47,12 @@ def estimates_and_variances(tree: Hierarchy, y: np.ndarray, precision: np.ndarra
 def _downwards(tree: Hierarchy, z: np.ndarray, v: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pass what is known above down to children; a child of infinite variance takes the rest if it is the only one."""
     x, variance = z.copy(), v.copy()
-    infinite, finite = np.isinf(v), np.where(np.isinf(v), 0.0, v)
+    infinite, finite, unknown = np.isinf(v), np.where(np.isinf(v), 0.0, v), np.isinf(v).astype(float)
     for level in range(tree.n_levels - 1):
         here, below = tree.level(level), tree.level(level + 1)
         up = tree.parent[below]
         at = up - here.start
-        alone = infinite[below] & (tree.sum_children(infinite.astype(float), level) == 1)[at]
+        alone = infinite[below] & (tree.sum_children(unknown, level) == 1)[at]
         total = sums[up]
         part = np.where(np.isfinite(total), finite[below] / np.where(np.isfinite(total), total, 1.0), 0.0)
         missing = (x[here] - tree.sum_children(z, level))[at]

@@ -42,27 +42,17 @@ def leaf_sql(
 
 
 def check_group_ids(session: Session, groups: Groups, kind: IdKind, public: bool) -> None:
-    """Raise `TableError` for a missing id, control characters, or two Unicode spellings of one id."""
+    """Raise `TableError` for a missing id, or control characters in one."""
     g, scan = id_sql(groups.group, kind), session.scan(groups.table, GROUPS)
-    unseen, spelled = _text_faults(g, kind)
-    [(missing, hidden, other)] = session.rows(
-        f"SELECT count(*) FILTER ({g} IS NULL), count(*) FILTER ({unseen}), count(*) FILTER ({spelled}) FROM {scan}",
-        GROUPS,
+    unseen = _unseen(g, kind)
+    [(missing, hidden)] = session.rows(
+        f"SELECT count(*) FILTER ({g} IS NULL), count(*) FILTER ({unseen}) FROM {scan}", GROUPS
     )
     for n, condition, fault, remedy in (
         (missing, f"{g} IS NULL", f"rows of {GROUPS} have no group id", f"give every group an id{EMPTY}"),
         (hidden, unseen, f"group ids hold control characters in {GROUPS}", "remove them"),
     ):
         refuse(session, n, fault, remedy, public, at_row(session, groups.table, condition, GROUPS))
-    if other:
-        both = session.rows(
-            f"WITH ids AS (SELECT {g} AS g, nfc_normalize({g}) AS n FROM {scan}) "
-            "SELECT a.g FROM ids a JOIN ids b ON a.n = b.n AND a.g <> b.g WHERE a.g <> a.n ORDER BY a.g LIMIT 1",
-            GROUPS,
-        )
-        if both:
-            which = f"group {both[0][0]!r}" if public else "a group"
-            raise TableError(f"{which} is listed in two Unicode spellings; use one (NFC) throughout")
 
 
 def check_entities(session: Session, entities: Entities | Quantities, listed: bool) -> None:
@@ -84,14 +74,14 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
         )
     )
     if not listed and group_kind is IdKind.TEXT:
-        hidden = _text_faults(group, group_kind)[0]
+        hidden = _unseen(group, group_kind)
         faults.append((hidden, f"group ids hold control characters in {ENTITIES}", "remove them"))
     if entities.entity is not None:
         kind = id_kind(types, entities.entity, ENTITIES)
         entity = id_sql(entities.entity, kind)
         faults.append((f"{entity} IS NULL", "rows have no entity id", f"give ids, or {_without_ids(entities)}"))
         if kind is IdKind.TEXT:
-            faults.append((_text_faults(entity, kind)[0], "entity ids hold control characters", "remove them"))
+            faults.append((_unseen(entity, kind), "entity ids hold control characters", "remove them"))
     if isinstance(entities, Quantities):
         z = quantity_sql(types, entities)
         faults.append((f"{z} IS NULL", "quantities are no whole numbers from 0 up", "mend them"))
@@ -106,8 +96,7 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
     if entities.entity is not None:
         kind = id_kind(types, entities.entity, ENTITIES)
         entity = id_sql(entities.entity, kind)
-        key = f"nfc_normalize({entity})" if kind is IdKind.TEXT else entity
-        sql = f"SELECT count(*) FROM (SELECT 1 FROM {scan} GROUP BY {key} HAVING count(*) > 1)"
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {scan} GROUP BY {entity} HAVING count(*) > 1)"
         [(repeated,)] = session.rows(sql, ENTITIES)
         remedy = (
             "an entity lies in one group and is protected as one row: remove the repeats, or "
@@ -148,7 +137,8 @@ def quantity_sql(types: dict[str, str], table: Quantities) -> str:
     if kind in INTEGERS:
         return f"CASE WHEN {z} BETWEEN 0 AND {2**62} THEN CAST({z} AS BIGINT) END"
     if kind in ("FLOAT", "DOUBLE") or kind.startswith("DECIMAL"):
-        whole = f"{z} BETWEEN 0 AND {2**53} AND {z} = floor({z})"
+        most = 2**62 if kind.startswith("DECIMAL") else 2**53 - 1  # floats from 2^53 up may be rounded
+        whole = f"{z} BETWEEN 0 AND {most} AND {z} = floor({z})"
         return f"CASE WHEN {whole} THEN CAST({z} AS BIGINT) END"
     if kind == "VARCHAR":
         return f"CASE WHEN regexp_full_match({z}, '[0-9]{{1,18}}') THEN CAST({z} AS BIGINT) END"
@@ -160,10 +150,8 @@ def _without_ids(entities: Entities | Quantities) -> str:
     return f'say {key}=None (in a TOML file, {key} = "")'
 
 
-def _text_faults(sql: str, kind: IdKind) -> tuple[str, str]:
-    if kind is IdKind.NUMBER:
-        return "false", "false"
-    return f"regexp_matches({sql}, {UNSEEN})", f"{sql} <> nfc_normalize({sql})"
+def _unseen(sql: str, kind: IdKind) -> str:
+    return "false" if kind is IdKind.NUMBER else f"regexp_matches({sql}, {UNSEEN})"
 
 
 def _check_regions(

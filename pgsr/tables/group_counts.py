@@ -94,7 +94,9 @@ def count_groups(
     with _counted(entities, groups, hierarchy, sizes, private_groups, limits, log) as found:
         per_level = isinstance(max_size, list | tuple)
         counts = _tables(found, sizes) if per_level else _table(found, sizes[0])
-        return CountOfCounts(found.tree, counts, name, max_quantity=_most(entities), private_groups=private_groups)
+        made = CountOfCounts(found.tree, counts, name, max_quantity=_most(entities), private_groups=private_groups)
+        made.about = "; ".join(found.notes)
+        return made
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ class _Counted:
     session: Session
     cells: str
     tree: Hierarchy
+    notes: tuple[str, ...]
     log: PrivateLog | None
 
     def leaf_cells(self, needed: Callable[[int], int], what: str) -> dict[str, np.ndarray]:
@@ -164,7 +167,7 @@ def _counted(
         states = _states(entities, groups, " UNION ALL ".join(parts))
         cells = session.keep(_cells(states, largest), ENTITIES)
         _refuse_states(session, cells, entities, groups, kind, " UNION ALL ".join(parts), located, not private_groups)
-        yield _Counted(session, cells, located.hierarchy, log)
+        yield _Counted(session, cells, located.hierarchy, located.notes, log)
 
 
 def _check_arguments(

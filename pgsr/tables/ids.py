@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from pgsr.data.region_ids import BLANKS
 from pgsr.errors import TableError
-from pgsr.tables.sql import INTEGERS, is_text, name
+from pgsr.tables.sql import INTEGERS, is_text, name, text
 
 UNSEEN = r"'[\p{Cc}\p{Cf}\p{Cs}]'"
 """Control and format characters, as a regular expression in SQL."""
@@ -44,5 +45,7 @@ def require_one_kind(a: IdKind, what: str, b: IdKind, other: str) -> None:
 
 
 def id_sql(column: str, kind: IdKind) -> str:
-    """Write an id in SQL; an empty text is a missing id."""
-    return name(column) if kind is IdKind.NUMBER else f"nullif(CAST({name(column)} AS VARCHAR), '')"
+    """Write an id in SQL, as `pgsr.data.region_ids.region_name` does; an empty text is a missing id."""
+    if kind is IdKind.NUMBER:
+        return name(column)
+    return f"nullif(trim(nfc_normalize(CAST({name(column)} AS VARCHAR)), {text(BLANKS)}), '')"

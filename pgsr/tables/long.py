@@ -18,7 +18,7 @@ from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, TableError
 from pgsr.machine import memory
-from pgsr.tables.ids import IdKind, id_kind, id_sql
+from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import source
 from pgsr.tables.sql import name
@@ -167,7 +167,7 @@ def _read_rows(table: Any, limits: Limits | None) -> _Rows:
         if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
             raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
         numbered = (
-            f"SELECT {id_sql('region_id', IdKind.TEXT)} AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
+            f"SELECT nullif(CAST(region_id AS VARCHAR), '') AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
             f"{_number(types, 'n_groups', 'DOUBLE')} AS c, {_number(types, 'n_groups', 'BIGINT')} AS n, "
             f"row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
         )
@@ -195,13 +195,14 @@ def _number(types: dict[str, str], column: str, kind: str) -> str:
     """Write a number in SQL, NULL where it is none (for BIGINT: no whole one)."""
     n = name(column)
     if types[column] != "VARCHAR":
+        kept = f" AND abs({n}) < {2**53}" if types[column] in ("FLOAT", "DOUBLE") else ""  # others may be rounded
         return (
-            f"CASE WHEN {n} = floor({n}) THEN TRY_CAST({n} AS BIGINT) END"
+            f"CASE WHEN {n} = floor({n}){kept} THEN TRY_CAST({n} AS BIGINT) END"
             if kind == "BIGINT"
             else f"CAST({n} AS DOUBLE)"
         )
     if kind == "BIGINT":
-        return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,18}}') THEN TRY_CAST({n} AS BIGINT) END"
+        return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,19}}(\\.0*)?') THEN TRY_CAST({n} AS BIGINT) END"
     return f"TRY_CAST({n} AS DOUBLE)"
 
 

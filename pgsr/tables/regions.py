@@ -1,16 +1,17 @@
 """The public table of regions, and which leaf a region id or a path of names stands for."""
 
-import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from pgsr.data.hierarchy import Hierarchy, Path
-from pgsr.data.region_ids import like
+from pgsr.data.region_ids import like, notes_of_names, region_name
 from pgsr.errors import ArgumentError, HierarchyError, TableError
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_one_kind
+from pgsr.tables.ids import IdKind, id_kind, require_one_kind
 from pgsr.tables.session import Session
 from pgsr.tables.source import Source, source
+from pgsr.tables.sql import name
 
 Key = tuple[str | None, ...]
 """How a table refers to a region: (id,), or one name per level, None below an inner region."""
@@ -62,11 +63,12 @@ class Levels:
 
 @dataclass(frozen=True, eq=False)
 class Located:
-    """A hierarchy, and the leaf that every key stands for: its position among the leaves, or `INNER`."""
+    """A hierarchy, the leaf that every key stands for (its position among the leaves, or `INNER`), notes on names."""
 
     hierarchy: Hierarchy
     kinds: tuple[IdKind, ...]
     leaf: dict[Key, int]
+    notes: tuple[str, ...]
 
 
 INNER = -1
@@ -93,39 +95,39 @@ def locate(given: "Hierarchy | Parents | Levels", by_path: bool, session: Sessio
             raise TableError("a hierarchy of regions and parents names regions by id; give one region column")
         kind, above = id_kind(types, given.region, what), id_kind(types, given.parent, what)
         require_one_kind(kind, f"column {given.region!r}", above, f"column {given.parent!r}")
-        columns = f"{id_sql(given.region, kind)}, {id_sql(given.parent, kind)}"
-        return _located(_from_parents(_names(session, columns, given.table, what), given.pad_ragged), (kind,), False)
+        rows, spelled = _names(session, (given.region, given.parent), given.table, what, "")
+        found = _located(_from_parents(rows, given.pad_ragged), (kind,), False)
+        return replace(found, notes=tuple(notes_of_names(chain(*spelled))))
     columns = given.levels if given.region is None else (given.region, *given.levels)
     types = session.require(given.table, columns, what)
     kinds = tuple(id_kind(types, column, what) for column in columns)
-    listed = ", ".join(map(id_sql, columns, kinds))
     if given.region is None:
         if not by_path:
             raise TableError(f"regions are named by {len(given.levels)} levels here; give groups a tuple of columns")
-        keys = _names(session, f"DISTINCT {listed}", given.table, what)
-        listed_paths = sorted(map(path_of, keys))
+        keys, spelled = _names(session, columns, given.table, what, "DISTINCT")
+        listed_paths = sorted(set(map(path_of, keys)))
         _require_one_root(listed_paths, given, what)
         tree = Hierarchy.from_paths(listed_paths, pad_ragged=given.pad_ragged)
-        return _located(_named(tree, given.levels), kinds, True)
+        return replace(_located(_named(tree, given.levels), kinds, True), notes=_notes(spelled))
     if by_path:
         raise TableError(f"regions have ids in column {given.region!r}; give groups the one column with these ids")
     paths: dict[str, Path] = {}
-    for region, *names in _names(session, listed, given.table, what):
+    keys, spelled = _names(session, columns, given.table, what, "")
+    for region, *names in keys:
         _require_new(region, paths)
         paths[str(region)] = path_of(tuple(names))
-    _require_one_spelling(paths)
     _require_one_root(paths.values(), given, what)
     tree = _named(Hierarchy.from_paths(paths.values(), pad_ragged=given.pad_ragged), given.levels)
     leaf = _located(tree, kinds[1:], True).leaf
     filled = {id_: (*path, *(None,) * (len(given.levels) - len(path))) for id_, path in paths.items()}
-    return Located(tree, kinds[:1], {(id_,): leaf[key] for id_, key in filled.items()})
+    return Located(tree, kinds[:1], {(id_,): leaf[key] for id_, key in filled.items()}, _notes(spelled))
 
 
 def _require_one_root(paths: Iterable[Path], given: Levels, what: str) -> None:
     """Raise `HierarchyError` if the first column has several names, and say which column is missing."""
-    roots = {unicodedata.normalize("NFC", path[0]): path[0] for path in paths}
+    roots = {path[0] for path in paths}
     if len(roots) > 1:
-        first, second, *_ = sorted(roots.values())
+        first, second, *_ = sorted(roots)
         raise HierarchyError(
             f"two roots, {first!r} and {second!r}, in column {given.levels[0]!r} of {what}; add a column in which "
             "every row has the name of the whole, such as 'USA', and name it before the others, root first"
@@ -174,14 +176,21 @@ def _located(tree: Hierarchy, kinds: tuple[IdKind, ...], by_path: bool) -> Locat
         if key in leaf and not copy:
             raise TableError(f"two regions are called {path[-1]!r}; name regions by their path, one column per level")
         leaf[key] = region - tree.n_inner if region >= tree.n_inner else INNER
-    return Located(tree, kinds, leaf)
+    return Located(tree, kinds, leaf, ())
 
 
-def _names(session: Session, columns: str, table: Source, what: str) -> list[Key]:
-    rows = session.rows(f"SELECT {columns} FROM {session.scan(table, what)} LIMIT {LARGEST_TABLE + 1}", what)
+def _names(session: Session, columns: Sequence[str], table: Source, what: str, how: str) -> tuple[list[Key], list[Key]]:
+    """Read rows of names, and how every column spells them."""
+    listed = ", ".join(f"CAST({name(column)} AS VARCHAR)" for column in columns)
+    scan = session.scan(table, what)
+    rows = session.rows(f"SELECT {how} {listed} FROM {scan} LIMIT {LARGEST_TABLE + 1}", what)
     if len(rows) > LARGEST_TABLE:
         raise TableError(f"{what} has more than {LARGEST_TABLE:,} regions; name the columns of regions, not of groups")
-    return [tuple(None if value is None else str(value) for value in row) for row in rows]
+    return [tuple(region_name(value or "") or None for value in row) for row in rows], list(zip(*rows, strict=True))
+
+
+def _notes(spelled: list[Key]) -> tuple[str, ...]:
+    return tuple(note for column in spelled for note in notes_of_names(column))
 
 
 def _from_parents(rows: list[Key], pad_ragged: bool) -> Hierarchy:
@@ -194,7 +203,6 @@ def _from_parents(rows: list[Key], pad_ragged: bool) -> Hierarchy:
         _require_new(region, place)
         place[str(region)] = len(above)
         above.append(parent)
-    _require_one_spelling(place)
     for region, parent in zip(place, above, strict=True):
         if parent is not None and parent not in place:
             raise HierarchyError(
@@ -216,11 +224,3 @@ def _require_new(region: str | None, known: Iterable[str]) -> None:
         raise HierarchyError("a row of the table of regions has no region id; give every region an id")
     if region in known:
         raise HierarchyError(f"region {region!r} is listed twice; list each region once")
-
-
-def _require_one_spelling(ids: Iterable[str]) -> None:
-    seen: dict[str, str] = {}
-    for region in ids:
-        other = seen.setdefault(unicodedata.normalize("NFC", region), region)
-        if other != region:
-            raise HierarchyError(f"region {region!r} is listed in two Unicode spellings; use one (NFC) throughout")

@@ -20,7 +20,7 @@ IDS = [
     "#1", "#", "null", "NULL", "NA", "NaN", "None", "1", "01", "007", "7", "+1", "-1", "1e5", "100000", "1.0", "1.5",
     "true", "2020-01-01", " x", "x ", "x", "a;b", "a,b", "a\"b", "'a'", "\\", "\\N", "é", "//", "--", "inf", "0x1F",
 ]  # fmt: skip
-"""Ids that readers like to take for something else; all of them are listed groups."""
+"""Ids that readers like to take for something else; all are listed groups, blanks at the ends aside."""
 
 NOTES = [*IDS, "", "a\nb", "a\r\nb", "\t", "\n#\n", '"', '""', "x" * 3000, ",,,", "line\n1,1\n"]
 """What may stand in a column that is not looked at."""
@@ -47,7 +47,7 @@ def listed(ids: list[Any]) -> Groups:
     return Groups(pa.table({"group": ids, "region": ["US"] * len(ids)}))
 
 
-TEXTS = listed(IDS)
+TEXTS = listed([*dict.fromkeys(map(str.strip, IDS))])
 NUMBERS = listed([0, 1, 7, 10, -1, 100_000])
 
 
@@ -70,6 +70,7 @@ def by_dictionary(groups: list[str | None], of: Groups = TEXTS) -> tuple[int, ..
             return None
         groups = [str(int(g)) if g else None for g in groups]
         ids = list(map(str, ids))
+    groups = [g and g.strip() for g in groups]
     if not all(g and g in ids for g in groups):
         return None
     size = Counter(groups)

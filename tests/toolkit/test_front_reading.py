@@ -75,17 +75,17 @@ def test_members_groups_and_counts_agree_with_a_loop():
 
 def test_it_says_what_it_understood():
     truth = pgsr.read(HOMES, PLACES, size="members", max_size=3, name="homes")
-    assert truth.about == "a row per group, regions by state and county, sizes by members, 1 above 3"
+    assert truth.about == "a row per group, regions by state (2) and county (3), sizes by members, 1 above 3"
     assert truth.about in repr(truth)
     assert truth.about in truth._repr_html_()
     people = {"state": ["GA", "GA", "MI"], "home": [1, 1, 1]}
     truth = pgsr.read(people, ["state"], group=["state", "home"], max_size=3)
-    assert truth.about == "a row per member, regions by state, groups by state and home, numbers of groups private"
+    assert truth.about == "a row per member, regions by state (2), groups by state and home, numbers of groups private"
     assert truth.private_groups
     assert pgsr.measure(truth, "cumulative", epsilon=1, seed="demo").totals_noise is not None
     counts = {"state": ["GA", "MI"], "size": [1, 2], "n": [5, 6]}
     truth = pgsr.read(counts, ["state"], size="size", count="n", max_size=3)
-    assert truth.about == "a row per region and size, regions by state, sizes by size, numbers by n"
+    assert truth.about == "a row per region and size, regions by state (2), sizes by size, numbers by n"
 
 
 def test_one_region_at_the_top_is_the_root():

@@ -43,7 +43,8 @@ def find_prices(y, start, stop, w, parent, first_child, n_inner, root, below, sl
     root's gain and offset, `active[s]` the number of positive leaves. A root price of infinity gives those of the
     tree whose leaves are all positive, and leaves `below` as it is.
     """
-    gain, offset = np.empty((n_inner, CHUNK)), np.empty((n_inner, CHUNK))
+    width = min(CHUNK, stop - start)
+    gain, offset = np.empty((n_inner, width)), np.empty((n_inner, width))
     total_gain, total_offset = np.empty(CHUNK), np.empty(CHUNK)
     residual, positive = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
     for a in range(start, stop, CHUNK):
@@ -168,7 +169,7 @@ def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, leng
     `steps[r, s, j]` is what its children charge for the j-th of them, the cheapest first, and `charges[s, j]` what the
     root itself charges. Leaves have no windows: the price of a step decides what they take.
     """
-    center = np.empty((n_inner, CHUNK))
+    center = np.empty((n_inner, min(CHUNK, stop - start)))
     column = np.empty(len(y), np.int64)
     for a in range(start, stop, CHUNK):
         b = min(a + CHUNK, stop)
