@@ -119,6 +119,13 @@ def quantile(degrees: float) -> float:
     return float(stdtrit(degrees, 1 - LEVEL / 2))
 
 
+def two_sided(t: float, degrees: float) -> float:
+    """Compute the p-value of Student's t, two-sided."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(t)))
+
+
 def ratio_words(value: float) -> str:
     """Write a ratio, with more digits the nearer it is to 1.
 

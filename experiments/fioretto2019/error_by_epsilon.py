@@ -150,7 +150,7 @@ def _places(shares: LevelErrors) -> Iterator[Verdict]:
 _SOURCE = "sum over the levels of table 1; figure 10 prints no numbers"
 
 PRINTED_NUMBERS = tuple(
-    Beside({"data": name, "arm": arm}, Printed("PG3", paper, arm, str(epsilon), 0, "l1_total", total, _SOURCE),
+    Beside({"data": name, "arm": arm}, Printed("PG3", paper, arm, str(epsilon), 0, "l1_total", total, _SOURCE, 30),
            OTHER_DATA[paper])
     for name, paper in PAPER_NAMES.items()
     for (arm, epsilon), total in _printed(paper).items()

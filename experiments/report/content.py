@@ -287,7 +287,7 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
                 "" if row.printed is None else as_printed(row.printed.value),
                 "" if ratio is None else f"{ratio:.3g}",
             ]
-            cells += [row.words]
+            cells += [row.agreement]
         groups.setdefault(_group(row), []).append(tuple(cells))
     columns = ("metric", "level", "ours", "s.e.", "s.d.", "n", *(("printed", "ratio", "in words") if beside else ()))
     grouped = tuple((head, tuple(cells)) for head, cells in groups.items())

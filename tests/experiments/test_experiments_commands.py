@@ -57,19 +57,13 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "bottom-up is better at" in " ".join(plotted.split())
     assert "profile too small" in " ".join(plotted.split())
     assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}
-    said = " ".join(call("verdicts", "K8", "K9", "--profile", "smoke", *out).split())
-    assert "4 cells are missing" in said
-    assert "K9 L1 against L2 nothing is stored" in said
-    assert "1 of 2 experiments have results in profile smoke: " in said
-    assert "Findings by cause" in said
-    assert "bottom-up is better at" in said
     command = "python -m pgsr.experiments run K8 --profile paper"
     for arguments, words in (
         (["run", "K99"], "use one of"),
         (["plot", "K99"], "use one of"),
         (["status", "K99"], "use one of"),
         (["plot", "K8", "--profile", "paper", *out], command),
-        (["verdicts", "K8", "--profile", "paper", *out], command),
+        (["show", "K3", "--run", "large"], "use one of smoke, quick"),
     ):
         error = CliRunner().invoke(app, arguments).exception
         assert isinstance(error, PgsrError)

@@ -18,7 +18,6 @@ from pgsr.experiments.benchmarks import formulations, history, peers, scale, spe
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile, Task
-from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.lib import published as library
@@ -104,25 +103,10 @@ def test_the_description_tells_duration_days_and_what_failed(tmp_path):
     assert f"[K9](../results/K9.parquet) | {len(entries)} of {len(entries) + 1}; 1 broken | smoke | 1 | 18 s |" in words
 
 
-def test_one_rule_says_whether_a_printed_number_agrees():
-    """By the interval of the ratio, on the paper's own data alone; without noise by the ratio."""
-
-    def found(values: tuple[float, ...], printed: float, remark: str = "") -> str:
-        number = Printed("K3", "Taxi", "Hc", "1", 0, "emd", printed, "a table")
-        return str(paper_tables.NumberBesideOurs(Beside({"data": "taxi"}, number, remark), values).agreement)
-
-    assert found((99.0, 100.0, 101.0), 100) == "agrees"
-    assert found((99.0, 100.0, 101.0), 120) == "differs"
-    assert found((90.0, 100.0, 110.0), 100) == "undecided"
-    assert found((108.0,), 100) == found((0.0, 0.0), 0) == "agrees"
-    assert found((112.0,), 100) == found((0.0, 1.0), 0) == "differs"
-    assert found((99.0, 100.0, 101.0), 100, "generated") == "other data"
-
-
 @pytest.mark.slow
 def test_printed_numbers_are_counted_once():
     sentence = paper_tables.counts_sentence(kuo.PAPER, published(EXPERIMENTS, DOCS / "results"))
-    total, *parts = map(int, re.findall(r"\b\d+\b", sentence))
+    total, *parts = map(int, re.findall(r"\b\d+\b", re.sub(r" \(.*?\)|of \d+ (?=errors|counts)", "", sentence)))
     assert total == sum(parts) == len(kuo.PAPER.numbers)
     nothing = paper_tables.counts_sentence(kuo.PAPER, [])
     assert nothing == f"All {total} printed numbers have nothing of the kind beside them."
