@@ -31,7 +31,7 @@ class Printed:
     metric: str
     value: float
     source: str
-    runs: int = 0
+    runs: int
 
 
 @dataclass(frozen=True)

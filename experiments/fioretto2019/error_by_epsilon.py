@@ -25,8 +25,7 @@ from pgsr.experiments.fioretto2019.data import (
     TAXI_SMALL,
     cause_on,
 )
-from pgsr.experiments.fioretto2019.orders import orders
-from pgsr.experiments.fioretto2019.saturation import mark_saturation
+from pgsr.experiments.fioretto2019.saturation import mark_saturation, orders
 from pgsr.figures.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:

@@ -32,8 +32,7 @@ from pgsr.experiments.fioretto2019.data import (
     TAXI_SMALL,
     cause_on,
 )
-from pgsr.experiments.fioretto2019.orders import orders
-from pgsr.experiments.fioretto2019.saturation import mark_saturation, smaller_unless_saturated
+from pgsr.experiments.fioretto2019.saturation import mark_saturation, orders, smaller_unless_saturated
 from pgsr.figures.drawing import finish, head, legend_below, level_name, log_labels, new_figure, plain_number
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ _K1_ROWS: tuple[tuple[str, tuple[int, ...]], ...] = (
 )
 
 K1 = tuple(
-    Printed("K1", data, "", "", 0, metric, value, _K1_SOURCE)
+    Printed("K1", data, "", "", 0, metric, value, _K1_SOURCE, 0)
     for metric, values in _K1_ROWS
     for data, value in zip(DATA, values, strict=True)
 )
 """The statistics table: numbers of the top level."""
 
-TAXI_TRIPS_IN_THE_TEXT = Printed("K1", "Taxi", "", "", 0, "entities", 143_540_889, "paper, section 6, text")
+TAXI_TRIPS_IN_THE_TEXT = Printed("K1", "Taxi", "", "", 0, "entities", 143_540_889, "paper, section 6, text", 0)
 """Another number than in the table (130,962,398)."""
 
 _NAIVE = (4_462_728_374.0, 4_809_679_734.0, 4_027_891_692.0, 208_977_518.4)

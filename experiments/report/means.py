@@ -31,9 +31,7 @@ class Mean:
     Attributes:
         level: 0 is the root; None for numbers that are not of a level.
         values: one per replicate that has it.
-        printed: what a paper prints, if the experiment sets something beside it.
-        remark: why the printed number is of other data, if it is.
-        reading: how ours is computed where that is not what the paper states.
+        beside: the printed number that it stands beside, if the experiment sets one.
     """
 
     data: str
@@ -44,9 +42,22 @@ class Mean:
     metric: str
     level: int | None
     values: tuple[float, ...] = field(repr=False)
-    printed: Printed | None = None
-    remark: str = ""
-    reading: str = ""
+    beside: Beside | None = None
+
+    @property
+    def printed(self) -> Printed | None:
+        """What a paper prints."""
+        return None if self.beside is None else self.beside.number
+
+    @property
+    def remark(self) -> str:
+        """Why the printed number is of other data, if it is."""
+        return "" if self.beside is None else self.beside.remark
+
+    @property
+    def reading(self) -> str:
+        """How ours is computed, where that is not what the paper states."""
+        return "" if self.beside is None else self.beside.reading
 
     def stands_beside(self, each: Beside) -> bool:
         """Tell whether this is a mean that the printed number stands beside."""
@@ -88,9 +99,9 @@ class Mean:
         """The same in a word.
 
         Example:
-            >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table", runs=10)
-            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.9, 10.2, 10.0, 9.9, 10.1), printed)
-            >>> mean.agreement, mean.compared, replace(mean, remark="generated").agreement
+            >>> beside = Beside({}, Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table", 10))
+            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.9, 10.2, 10.0, 9.9, 10.1), beside)
+            >>> mean.agreement, mean.compared, replace(mean, real=False).agreement
             ('agrees', '1.0020 [0.9822, 1.022]', 'other data')
         """
         found = self.judgement
@@ -140,7 +151,7 @@ def means(frame: "pd.DataFrame", experiment: Experiment) -> list[Mean]:
 def _beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> Iterator[Mean]:
     for row in rows:
         fit = next((each for each in printed if row.stands_beside(each)), None)
-        yield row if fit is None else replace(row, printed=fit.number, remark=fit.remark, reading=fit.reading)
+        yield row if fit is None else replace(row, beside=fit)
 
 
 def _plain(value: object) -> int | float | str:

@@ -122,7 +122,7 @@ def test_what_does_not_work_says_why():
 
 def test_states_follow_from_declarations():
     """A made-up paper with an experiment on data of every grade."""
-    number = Printed("E", "Taxi", "an arm", "1", 0, "l1", 1.0, "table 9")
+    number = Printed("E", "Taxi", "an arm", "1", 0, "l1", 1.0, "table 9", 0)
     claims = (Claim("PG4", "judged", "figure 7"), Claim("E", "never judged", "figure 8"))
     paper = replace(PAPERS[0], name="Nobody 1999", numbers=(number,), claims=claims, absent=(Absent("a", "b", "c"),))
     wanted = {

@@ -22,7 +22,7 @@ from pgsr.experiments.report.means import Mean
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # every cell of the paper's sizes is written and read
 
 SMOKE = Profile.SMOKE
-PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
+PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>", 0)
 
 
 def test_what_matches_and_what_it_says():
@@ -43,11 +43,13 @@ def test_what_matches_and_what_it_says():
         ((0.0,) * 5, "agrees", {"value": 0.0}),
         ((0.0, 0.0, 0.0, 0.0, 1.0), "differs", {"value": 0.0}),
     ):
-        found = replace(mean, printed=replace(number, **{"value": 100.0} | changed), values=values)
+        beside = Beside({}, replace(number, **{"value": 100.0} | changed))
+        found = replace(mean, beside=beside, values=values)
         assert found.agreement == word
-        assert replace(found, real=False).agreement == replace(found, remark="generated").agreement == "other data"
+        other = replace(found, beside=replace(beside, remark="generated"))
+        assert replace(found, real=False).agreement == other.agreement == "other data"
     assert not mean.stands_beside(Beside(None, number, "nobody counted it"))
-    assert replace(mean, printed=replace(number, value=0.0)).ratio is None
+    assert replace(mean, beside=Beside({}, replace(number, value=0.0))).ratio is None
 
 
 def test_printed_numbers_of_all_papers_are_found():

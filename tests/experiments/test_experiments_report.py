@@ -50,8 +50,8 @@ from pgsr.figures.drawing import LEVELS, log_places, new_figure
 from pgsr.methods.method import Seconds
 
 SMOKE = Profile.SMOKE
-PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
-ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2")
+PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>", 10)
+ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2", 10)
 REAL = replace(sweeps.SMALL, real=True)
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
