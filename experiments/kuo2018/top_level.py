@@ -110,7 +110,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((SMALL_ROOT,), (ONE,), replicates=2, time_limit=60),
         Profile.QUICK: Scale(ROOTS, (ONE,), 5, time_limit=120),
-        Profile.PAPER: Scale(ROOTS, EPSILONS, replicates=30, time_limit=600),
+        Profile.PAPER: Scale(ROOTS, EPSILONS, replicates=10, time_limit=600),
     },
     plot=plot,
     verdicts=verdicts,
