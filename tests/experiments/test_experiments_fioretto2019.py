@@ -106,13 +106,14 @@ def climbed(arm: str, last: list[str], limit: float) -> Verdict:
 
 def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
     """One late replicate of five shows no hardness, and an answer that failed at the largest N is no survival."""
-    hard, soft = runtime_by_size.EXACT_H.label, runtime_by_size.RELAXED_H.label
+    hard, soft, other = (a.label for a in (runtime_by_size.EXACT_H, runtime_by_size.TABLES, runtime_by_size.RELAXED_H))
 
     def found(arm: str, last: list[str]) -> TestOutcome:
         return climbed(arm, last, 1800.0).finding
 
     assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is TestOutcome.HOLDS
     assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is TestOutcome.FAILS
+    assert found(other, [LATE] + [ANSWER] * 4) is TestOutcome.NOT_JUDGED
     assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is TestOutcome.NOT_JUDGED
 
 
