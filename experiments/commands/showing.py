@@ -73,4 +73,12 @@ def print_rows(console: Console, heads: Sequence[str], rows: Sequence[Sequence[s
 
 
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"\w+(?:\.\d+)*", text.lower()))
+    """List the words of a name; a number belongs to the kind before it.
+
+    Example:
+        >>> sorted(_words("Fioretto, figure 9 and table 1"))
+        ['and', 'figure', 'figure 9', 'fioretto', 'table', 'table 1']
+    """
+    numbered = r"(table|figure|section) (\d+(?:\.\d+)*)"
+    pairs = {" ".join(pair) for pair in re.findall(numbered, text.lower())}
+    return pairs | set(re.findall(r"\w+", re.sub(numbered, r"\1", text.lower())))

@@ -189,8 +189,9 @@ def agrees(values: Iterable[float], printed: float, runs: int) -> Judgement:
 def family(judgements: Iterable[Judgement]) -> Judgement:
     """Judge a claim over all places where it was tested, by the worst of them.
 
-    It fails if it fails at a place, by Holm's correction for as many tests; it holds if it holds at every place, which
-    needs no correction. Otherwise it is as undecided as the worst place. Places that were not judged do not count.
+    It fails if it fails at a place, by Holm's correction for as many one-sided tests; it holds if it holds at every
+    place, which needs no correction. Otherwise it is as undecided as the worst place. Places that were not judged do
+    not count.
 
     Example:
         >>> far, near = ({r: x + r / 100 for r in range(5)} for x in (0.5, 1.5))
@@ -199,10 +200,12 @@ def family(judgements: Iterable[Judgement]) -> Judgement:
     """
     every = [*judgements]
     known = [each for each in every if each.finding is not TestOutcome.NOT_JUDGED]
-    tests = sorted(each.p for each in known if each.p is not None)
-    kept = next((i for i, p in enumerate(tests) if p > LEVEL / (len(tests) - i)), len(tests))
+    tests = sorted(_against(each) for each in known if each.p is not None)
+    kept = next((i for i, p in enumerate(tests) if p > LEVEL / 2 / (len(tests) - i)), len(tests))
     limit = tests[kept - 1] if kept else -1.0
-    weak = [each for each in known if each.finding is TestOutcome.FAILS and each.p is not None and each.p > limit]
+    weak = [
+        each for each in known if each.finding is TestOutcome.FAILS and each.p is not None and _against(each) > limit
+    ]
     rest = [replace(each, finding=TestOutcome.UNDECIDED) if each in weak else each for each in known]
     return worst(rest or every)
 
@@ -326,6 +329,12 @@ def _judged(effect: Effect, test: str, n: int, p: float | None = None) -> Judgem
     if not effect.apart:
         return Judgement(TestOutcome.UNDECIDED, test, n, effect, p)
     return Judgement(TestOutcome.HOLDS if effect.support > 1 else TestOutcome.FAILS, test, n, effect, p)
+
+
+def _against(judgement: Judgement) -> float:
+    """Compute the one-sided p-value of a claim that names a place: small where the test speaks against it."""
+    half = (judgement.p or 0.0) / 2
+    return 1 - half if judgement.effect is not None and judgement.effect.support > 1 else half
 
 
 def _too_few(n: int) -> Judgement:
