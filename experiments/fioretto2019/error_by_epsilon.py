@@ -48,7 +48,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         for i, (label, look) in enumerate(arm_looks(LABELS).items()):
             aside = DODGE ** (i - 1.5)
             rows = sorted(totals.where(data=name, arm=label), key=lambda row: row.epsilon)
-            means, bars = [row.mean for row in rows], [2 * row.standard_error for row in rows]
+            means, bars = [row.mean for row in rows], [row.standard_error for row in rows]
             above.errorbar([aside * row.epsilon for row in rows], means, bars, **look.marks,
                            capsize=3, label=label)  # fmt: skip
             known = {eps: total for (arm, eps), total in printed.items() if arm == label}
@@ -73,7 +73,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(above, "", over, wrapped(name, 24))
         finish(below, "total epsilon, log", under, "")
     legend_below(figure, grid.ravel())
-    head(figure, "PG3: total L1 error against epsilon\nbars: two standard errors")
+    head(figure, "PG3: figure 10, total L1 error against epsilon\nbars: one standard error")
     return figure
 
 

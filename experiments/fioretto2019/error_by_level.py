@@ -62,7 +62,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             finish(axes, "level", label, f"{wrapped(name, 24)}\nepsilon {epsilon:g}")
         _violations(row[-1], violations.where(data=name), PAPER_NAMES.get(name, ""))
     legend_below(figure, grid.ravel(), 5)
-    head(figure, "PG4: L1 error by level, and violated (size, parent level) pairs\nbars: two standard errors")
+    head(figure, "PG4: table 1, L1 error by level, and violated (size, parent level) pairs\nbars: one standard error")
     return figure
 
 
@@ -86,7 +86,7 @@ def _levels(axes: "Axes", part: LevelErrors, paper: str, epsilon: float) -> None
     for label, look in arm_looks(DRAWN).items():
         rows, shift = part.where(arm=label).rows, ASIDE[label]
         axes.errorbar(
-            [row.level + shift for row in rows], [row.mean for row in rows], [2 * row.standard_error for row in rows],
+            [row.level + shift for row in rows], [row.mean for row in rows], [row.standard_error for row in rows],
             label=label, linestyle="", **look.marks, markersize=6, capsize=2,
         )  # fmt: skip
     shown = [p for p in fioretto.TABLE_1 if p.data == paper and float(Fraction(p.epsilon)) == epsilon]

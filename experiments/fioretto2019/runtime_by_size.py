@@ -162,7 +162,7 @@ def _line(axes: "Axes", steps: list[dict[str, Any]], label: str, look: Look) -> 
     axes.plot([*at], [fmean(times) for times in at.values()], linestyle="--" if look.open else "-", linewidth=1,
               label=label, **look.marks)  # fmt: skip
     axes.plot([n + shift for n, _ in late], [t for _, t in late], linestyle="", marker="x", color=look.colour,
-              markersize=9)  # fmt: skip
+              markersize=9, label=None if at else label)  # fmt: skip
 
 
 def _survival(steps: list[dict[str, Any]]) -> Iterator[Verdict]:

@@ -16,8 +16,8 @@ from pgsr import View
 from pgsr.estimators import BottomUp, Matching
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, wrapped
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed, error_axis, wrapped
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared
@@ -31,7 +31,9 @@ from pgsr.experiments.kuo2018.data import (
     TAXI,
     WHITE_COUNTIES,
     cause_on,
+    paper_name,
 )
+from pgsr.experiments.kuo2018.epsilon_figures import BARS
 from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -78,7 +80,8 @@ ACROSS = 3
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
-    names = sorted(errors.values_of("data"), key=lambda name: name != TAXI.name)
+    order = [*kuo.DATA, ""]
+    names = sorted(errors.values_of("data"), key=lambda name: order.index(paper_name(name)))
     style = arm_looks([arm.label for arm in ARMS])
     rows, columns = max(1, ceil(len(names) / ACROSS)), min(ACROSS, max(1, len(names)))
     figure = new_figure(max(6.4, 3.7 * columns), 3.4 * rows + 1)
@@ -91,22 +94,18 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             rows, shift = of_data.where(arm=label).rows, (i - (len(style) - 1) / 2) * WIDTH
             axes.errorbar(
                 [row.level + shift for row in rows], [row.mean for row in rows],
-                [2 * row.standard_error for row in rows], label=label, linestyle="", **look.marks,
+                [row.standard_error for row in rows], label=label, linestyle="", **look.marks,
                 markersize=7, capsize=3,
             )  # fmt: skip
-        if name == TAXI.name:
-            printed = [(p.level or 0, p) for p in kuo.K8 if p.data == "Taxi"]
-            axes.plot(
-                [level + _SHIFT[p.arm] for level, p in printed], [p.value for _, p in printed], PRINTED.marker,
-                color=PRINTED.colour, markersize=16, markeredgewidth=1.5, label="printed in the slides",
-            )  # fmt: skip
+        printed = [((p.level or 0) + _SHIFT[p.arm], p.value) for p in kuo.K8 if p.data == paper_name(name)]
+        draw_printed(axes, printed, WIDTH, own=name == TAXI.name)
         error_axis(axes)
         n_levels = of_data.n_levels
         axes.set_xticks(range(n_levels), [level_name(level, n_levels) for level in range(n_levels)])
         kind = "real data" if all(row.real for row in of_data) else "not real data"
         finish(axes, "level of the hierarchy", "EMD per region (entities), log scale", wrapped(f"{name} ({kind})", 30))
     legend_below(figure, panels, 2)
-    head(figure, "K8: bottom-up against Hc at every level, total epsilon 1\nbars: two standard errors")
+    head(figure, f"K8: slides, bottom-up against Hc at every level, total epsilon 1\n{BARS}")
     return figure
 
 

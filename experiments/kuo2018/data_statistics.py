@@ -83,7 +83,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(axes, f"{_unit(name)}, log", "", name)
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, panels, 3)
-    head(figure, "K1: statistics of the data sets, top level (nothing drawn: 0 or not printed)")
+    head(figure, "K1: section 6, statistics of the data sets, top level (nothing drawn: 0 or not printed)")
     return figure
 
 

@@ -18,8 +18,8 @@ from pgsr.data import Estimate
 from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, wrapped
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed, error_axis, wrapped
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
@@ -69,7 +69,8 @@ def clip_sizes(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCo
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per K at epsilon 1: error by data set, printed numbers as dashes."""
     errors = level_errors(frame, "cumulative_l1", ["K"]).where(epsilon=1)
-    grid, names = errors.values_of("parameters"), sorted(errors.values_of("data"))
+    grid, order = errors.values_of("parameters"), [*kuo.DATA, ""]
+    names = sorted(errors.values_of("data"), key=lambda name: order.index(paper_name(name)))
     style = arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 1.35 * len(names) * max(1, len(grid))), 4.6)
     panels = figure.subplots(1, max(1, len(grid)), squeeze=False, sharey=True)[0]
@@ -82,11 +83,9 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                 [row.standard_error for _, row in rows],
                 label=label, linestyle="", **look.marks, markersize=7, capsize=3,
             )  # fmt: skip
-        printed = [(j, p.value) for (j, name), p in product(enumerate(names), kuo.K2) if p.data == paper_name(name)]
-        axes.plot(
-            [j for j, _ in printed], [value for _, value in printed], PRINTED.marker, color=PRINTED.colour,
-            markersize=26, markeredgewidth=1.5, label="printed in the paper",
-        )  # fmt: skip
+        for j, name in enumerate(names):
+            of_data = [p for p in kuo.K2 if p.data == paper_name(name)]
+            draw_printed(axes, [(j, p.value) for p in of_data], 0.6, own=is_the_papers(name))
         axes.set_yscale("log")
         axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
         axes.set_xticks(range(len(names)), [wrapped(name) for name in names], fontsize="small")
@@ -95,7 +94,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(axes, "", label, f"K = {int(dict(free)['K']):,}")
     error_axis(panels[0])  # all panels share the vertical axis
     legend_below(figure, panels, 2)
-    head(figure, f"K2: two readings of the naive method, epsilon 1\n{BARS}")
+    head(figure, f"K2: section 4.1, two readings of the naive method, epsilon 1\n{BARS}")
     return figure
 
 

@@ -85,7 +85,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     error_axis(panels[0])
     panels[1].set_ylim(-0.03, 1.05)
     legend_below(figure, panels, 3)
-    head(figure, f"K9: absolute values (L1) against squares (L2), epsilon 1\n{BARS}")
+    head(figure, f"K9: section 4.3, absolute values (L1) against squares (L2), epsilon 1\n{BARS}")
     return figure
 
 

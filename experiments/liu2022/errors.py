@@ -42,7 +42,7 @@ ARMS = (PRINTED, TUNED, HPD_FIXED, HPD_GEN, MARGINALS)
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per data set: the largest error against epsilon."""
-    return error_figure(frame, LARGEST, ARMS, "HP1: largest error of a 3-way query of groups or persons")
+    return error_figure(frame, LARGEST, ARMS, "HP1: figure 2, largest error of a 3-way query of groups or persons")
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
@@ -59,7 +59,7 @@ def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
 
 def plot_means(frame: "pd.DataFrame") -> "Figure":
     """Draw the same panels with the mean error."""
-    return error_figure(frame, MEAN, ARMS, "HP3: mean error of the 3-way queries of groups and persons")
+    return error_figure(frame, MEAN, ARMS, "HP3: figure 4, mean error of the 3-way queries of groups and persons")
 
 
 def verdicts_on_means(frame: "pd.DataFrame") -> list[Verdict]:

@@ -149,9 +149,9 @@ def _how_to_read() -> Iterator[Block]:
         "The cause beside a verdict says whose word was tested, and is declared beside the claim, before any result. "
         f"Only findings with the cause \"{Cause.CLAIM}\" speak for or against a paper.",
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
-        "theirs. It agrees if the 95 % interval of the ratio, with the noise of the print, lies within 0.9 to 1.1; on other "
-        "data than the paper's; below the table stands why it is other. Printed numbers that nothing stands beside "
-        "are listed with the reason.",
+        "theirs. It agrees if the 95 % interval of the ratio, with the noise of the print, lies within 0.9 to 1.1. On "
+        "other data than the paper's it is not judged; below the table stands why it is other. Printed numbers that "
+        "nothing stands beside are listed with the reason.",
         "EMD is the earth mover's distance: how many entities must be added to or taken from groups to get from the "
         "released histogram to the true one. L1 adds up absolute differences of counts. Less is better.",
         ("An L1 error marked ", Mark("saturated"), " is beyond half of the largest that counts of so many groups can "
