@@ -51,7 +51,7 @@ def numbers_table(experiment: Experiment, frame: "pd.DataFrame") -> str:
             "" if mean.standard_error is None else number(mean.standard_error), mean.compared,
             *(_of_reading(each, experiment.id == "K8") for each in others), mean.agreement,
         ])  # fmt: skip
-    order = list(dict.fromkeys(row[0] for row in rows))
+    order = list(dict.fromkeys(printed.data for printed in experiment.paper.numbers)) if experiment.paper else []
     rows.sort(key=lambda row: order.index(row[0]))  # the order stays otherwise
     words = [f"{reading}: mean, median" if experiment.id == "K8" else reading for reading in readings]
     heads = ["data", "", "level", "printed", "ours", "s.e.", "ratio", *words, "agrees?"]
@@ -95,7 +95,7 @@ def claims_table(experiment: Experiment, found: Sequence[Verdict]) -> str:
 
 
 def verdicts_table(experiment: Experiment, found: Sequence[Verdict]) -> str:
-    """Write, folded, what was found of other readings and of claims of ours: how often, and the ratios that decided.
+    """Write, folded, what was found of other readings and of claims of ours, and the ratios that decided.
 
     For experiments of no paper that is all there is. Printed numbers are told by `numbers_table`.
     """
@@ -109,8 +109,7 @@ def verdicts_table(experiment: Experiment, found: Sequence[Verdict]) -> str:
     rows, shared = [], _shared([verdict.claim for verdict in shown]) if experiment.paper is None else {}
     shown = [replace(verdict, claim=shared.get(verdict.claim, verdict.claim)) for verdict in shown]
     for (claim, cause), summary in by_claim(shown).items():
-        counts = ", ".join(f"{finding} {n}" for finding in TestOutcome if (n := summary.findings[finding]))
-        rows.append([_escaped(claim), cause, counts, summary.ratio_words])
+        rows.append([_escaped(claim), cause, summary.words, summary.ratio_words])
     total = Counter(verdict.finding for verdict in shown)
     said = ", ".join(f"{n} {_PLURAL[finding]}" for finding in TestOutcome if (n := total[finding]))
     what = "Verdicts" if experiment.paper is None else "Other readings, and claims of ours,"
