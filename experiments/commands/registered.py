@@ -12,14 +12,14 @@ from rich.console import Console
 from pgsr.experiments.benchmarks.compare import writable
 from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.commands.options import NamesArgument, ProfileOption, ResultsOption, SomeNamesArgument
+from pgsr.experiments.commands.showing import HEADS, print_rows
 from pgsr.experiments.engine import from_file, runner
-from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile
 from pgsr.experiments.engine.runner import CellCondition
 from pgsr.experiments.engine.store import Store, to_frame
 from pgsr.experiments.engine.tables import print_frame
-from pgsr.experiments.engine.verdicts import TestOutcome, verdict_frame
+from pgsr.experiments.engine.verdicts import verdict_frame
 from pgsr.experiments.ours.benchmark.tables import write_errors
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
@@ -27,6 +27,7 @@ from pgsr.experiments.report import benchmark_record, write_report
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import FIGURES, results_figures
 from pgsr.experiments.report.sections import collect
+from pgsr.experiments.report.shown import shown_rows, write_shown
 from pgsr.experiments.report.svg import write_svg
 
 
@@ -96,6 +97,9 @@ def run_(
             console.print("  stopped; finished cells are kept, the same command goes on from there")
             raise SystemExit(130) from None
         _print_summary(console, summary)
+        section = collect([experiment], profile, Store(out), draw=False)[0]
+        if rows := shown_rows(experiment, to_frame(section.done), section.verdicts):
+            print_rows(console, HEADS, rows, f"{experiment.id} {experiment.title}: {experiment.reproduces}; {profile}")
         failed += len(summary.failures)
     if failed:
         raise SystemExit(1)
@@ -196,6 +200,7 @@ def publish_(
         old.unlink()
     for name, figure in results_figures(EXPERIMENTS, folder):
         write_svg(figure, figures / name)
+    write_shown(published(EXPERIMENTS, folder), folder)
     quote(docs)
     console.print(f"pages and figures in {docs} are of these results", highlight=False)
 
@@ -210,40 +215,13 @@ def quote_(docs: Annotated[Path, typer.Option(help="Folder of the documentation.
     console_for_tables().print(f"written anew: {said}", highlight=False, soft_wrap=True)
 
 
-@app.command(
-    epilog="Examples:  python -m pgsr.experiments verdicts  |  "
-    "python -m pgsr.experiments verdicts K5 K8 --profile paper"
-)
-def verdicts(
-    names: SomeNamesArgument = None, profile: ProfileOption = Profile.QUICK, out: ResultsOption = Path("results")
-) -> None:
-    """Tell what stored results say about the papers' claims and printed numbers. Runs and draws nothing."""
-    console, wanted = console_for_tables(), [find(name) for name in names] if names else EXPERIMENTS
-    sections = collect(wanted, profile, Store(out), draw=False)
-    if not any(section.done for section in sections):
-        which = f"{', '.join(names)}, profile {profile}" if names else f"profile {profile}"
-        raise ExperimentError(f"nothing is stored in {out} for {which}; {sections[0].command}")
-    counts: Counter[tuple[Cause, TestOutcome]] = Counter()
-    for section in sections:
-        title = f"{section.experiment.id} {section.experiment.title}"
-        if section.verdicts:
-            print_frame(console, verdict_frame(section.verdicts), title)
-        elif section.done or names:
-            said = "no verdicts" if section.done else "nothing is stored"
-            console.print(f"[bold]{title}[/bold]\n{said}", highlight=False)
-        trouble = {condition: sum(map(len, keys.values())) for condition, keys in section.trouble.items()}
-        for remark in (*section.remarks, *(f"{n:,} cells are {condition}" for condition, n in trouble.items())):
-            console.print(remark, highlight=False, markup=False)
-        counts.update((verdict.cause, verdict.finding) for verdict in section.verdicts)
-    by_cause = [{"cause": str(c)} | {str(f): counts[c, f] for f in TestOutcome} | {"meaning": c.meaning} for c in Cause]
-    print_frame(console, pd.DataFrame(by_cause), "Findings by cause: what each is about")
-    n_done = sum(bool(section.done) for section in sections)
-    found = ", ".join(f"{finding} {counts[Cause.CLAIM, finding]:,}" for finding in TestOutcome)
-    console.print(
-        f"\n{n_done:,} of {len(sections):,} experiments have results in profile {profile}: {found}, of the papers' "
-        "claims as the papers state them",
-        highlight=False,
-    )
+def rows_anew(name: str, profile: str, out: Path) -> list[tuple[str, ...]]:
+    """Compute what a store lacks of an experiment, and make the rows of its table."""
+    if profile not in list(Profile):
+        raise ExperimentError(f"there is no profile {profile!r}; use one of {', '.join(Profile)}")
+    run_([name], Profile(profile), out=out)
+    section = collect([find(name)], Profile(profile), Store(out), draw=False)[0]
+    return shown_rows(section.experiment, to_frame(section.done), section.verdicts)
 
 
 def find(name: str) -> Experiment:

@@ -119,6 +119,21 @@ def quantile(degrees: float) -> float:
     return float(stdtrit(degrees, 1 - LEVEL / 2))
 
 
+def welch(over: Sequence[float], under: Sequence[float]) -> float:
+    """Compute the p-value of Welch's t-test, two-sided."""
+    a, b = np.asarray(over, float), np.asarray(under, float)
+    of_a, of_b, t = float(a.var(ddof=1) / len(a)), float(b.var(ddof=1) / len(b)), float(a.mean() - b.mean())
+    parts = of_a**2 / (len(a) - 1) + of_b**2 / (len(b) - 1)
+    return two_sided(t / (of_a + of_b) ** 0.5, (of_a + of_b) ** 2 / parts) if parts else float(not t)
+
+
+def two_sided(t: float, degrees: float) -> float:
+    """Compute the p-value of Student's t, two-sided."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(t)))
+
+
 def ratio_words(value: float) -> str:
     """Write a ratio, with more digits the nearer it is to 1.
 

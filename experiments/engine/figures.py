@@ -3,11 +3,12 @@
 What all figures share is in `pgsr.figures.drawing`; colours and markers of arms are in `engine.looks`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from pgsr.experiments.engine.looks import PRINTED
 from pgsr.figures.drawing import log_labels, new_figure
 
 if TYPE_CHECKING:
@@ -58,3 +59,10 @@ def wrapped(name: str, width: int = 16) -> str:
         'Census,\\ngenerated anew,\\nK = 100'
     """
     return "\n".join(wrap(name, width))
+
+
+def draw_printed(axes: "Axes", at: Iterable[tuple[float, float]], width: float, *, own: bool) -> None:
+    """Draw printed numbers by place across and value: as a line on the paper's own data, dotted on other data."""
+    for place, value in at:
+        axes.plot([place - width / 2, place + width / 2], [value, value], "-" if own else ":", color=PRINTED.colour,
+                  linewidth=1.8, label="printed" if own else "printed, of other data")  # fmt: skip

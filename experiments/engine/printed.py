@@ -20,6 +20,7 @@ class Printed:
         metric: ours, such as "emd" or "l1".
         value: as printed.
         source: where.
+        runs: independent runs that it is a mean of; 0 where no noise is in it.
     """
 
     experiment: str
@@ -30,6 +31,7 @@ class Printed:
     metric: str
     value: float
     source: str
+    runs: int
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,13 @@ class Beside:
             parameters may be given. None where the number stands beside nothing.
         number: what is printed.
         remark: why the number is of other data, so that it is not compared, or why it stands beside nothing.
+        reading: how ours is computed where that is not what the paper states, in a few words.
     """
 
     where: Mapping[str, Any] | None
     number: Printed
     remark: str = ""
+    reading: str = ""
 
     def fits(self, data: str, arm: str, found: Mapping[str, Any]) -> bool:
         """Tell whether a mean stands beside the number.
@@ -138,6 +142,7 @@ def stand_beside(
     arms: Mapping[str, Iterable[str]],
     where: Mapping[str, Any] | None = None,
     remark: str = "",
+    reading: str = "",
 ) -> tuple[Beside, ...]:
     """Put every printed number beside each data set that is, or stands for, the one it was printed for.
 
@@ -146,6 +151,7 @@ def stand_beside(
         arms: from the paper's name of a competitor to labels of ours.
         where: what else picks our mean, if it is not as the number has it.
         remark: said before the reason why the data is other.
+        reading: of all of these.
 
     Example:
         >>> from pgsr.experiments.kuo2018.data import TAXI_ROOT
@@ -155,7 +161,9 @@ def stand_beside(
         ({'data': 'taxi, root', 'arm': 'Hc'}, 2819.8, '')
     """
     return tuple(
-        Beside({"data": data.name, "arm": label} | dict(where or {}), number, remark + data.stands_for.why_other)
+        Beside(
+            {"data": data.name, "arm": label} | dict(where or {}), number, remark + data.stands_for.why_other, reading
+        )
         for number, data in product(numbers, (each for data in data_sets for each in data.with_fallbacks()))
         if data.stands_for is not None and number.data == data.stands_for.name
         for label in arms.get(number.arm, ())

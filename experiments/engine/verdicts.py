@@ -1,14 +1,24 @@
 """The verdicts of results on a claim or a printed number: the test, its outcome, its effect, and the replicates."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.experiments.engine.causes import Cause
-from pgsr.experiments.engine.effects import MATERIAL, Effect, Side, independent, paired, quantile
+from pgsr.experiments.engine.effects import (
+    LEVEL,
+    MATERIAL,
+    Effect,
+    Side,
+    independent,
+    paired,
+    quantile,
+    two_sided,
+    welch,
+)
 from pgsr.experiments.engine.summary import LevelError
 
 if TYPE_CHECKING:
@@ -46,12 +56,14 @@ class Judgement:
         test: how it was found, or why it was not.
         replicates: independent draws of the noise behind it; None where nothing is random.
         effect: the ratio of the two errors, or of ours and a printed number; None where nothing is compared.
+        p: of the two-sided test, if there is one.
     """
 
     finding: TestOutcome
     test: str
     replicates: int | None = None
     effect: Effect | None = None
+    p: float | None = None
 
 
 @dataclass(frozen=True)
@@ -105,10 +117,7 @@ def compared(larger: Values | float, smaller: Values | float, times: float = 1.0
         >>> str(found.finding), str(found.effect), str(compared(ours, theirs, times=5).finding)
         ('holds', '1.962 [1.838, 2.11]', 'fails')
     """
-    over, under = _pairs(larger, smaller)
-    if len(over) < FEWEST:
-        return _too_few(len(over))
-    return _ordered(Effect(*paired(over, under), limit=times), "paired t-test, 5 %", len(over))
+    return _ordered(*_pairs(larger, smaller), Side.ABOVE, times)
 
 
 def at_most(this: Values | float, other: Values | float, times: float) -> Judgement:
@@ -118,10 +127,7 @@ def at_most(this: Values | float, other: Values | float, times: float) -> Judgem
         >>> at_most({r: 1.05 + r / 1000 for r in range(5)}, 1.0, times=1.1).finding
         <TestOutcome.HOLDS: 'holds'>
     """
-    over, under = _pairs(this, other)
-    if len(over) < FEWEST:
-        return _too_few(len(over))
-    return _ordered(Effect(*paired(over, under), Side.AT_MOST, times), "paired t-test, 5 %", len(over))
+    return _ordered(*_pairs(this, other), Side.AT_MOST, times)
 
 
 def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
@@ -133,32 +139,75 @@ def separated(larger: Iterable[float], smaller: Iterable[float]) -> Judgement:
     """
     one, two = [*larger], [*smaller]
     n = min(len(one), len(two))
-    return _too_few(n) if n < FEWEST else _ordered(Effect(*independent(one, two)), "Welch's t-test, 5 %", n)
+    if n < FEWEST:
+        return _too_few(n)
+    return _judged(Effect(*independent(one, two)), "Welch's t-test, 5 %", n, welch(one, two))
 
 
-def agrees(values: Iterable[float], printed: float, tolerance: float = 0.0) -> Judgement:
-    """Test whether a printed number is compatible with the mean of our replicates.
+TOLERANCE = 0.1
+"""How far the ratio of ours over a printed number may be from 1."""
 
-    It holds if the printed number lies within t standard errors of our mean, widened by `tolerance` of itself. The
-    papers print no standard errors, so theirs counts as 0. The effect is ours over the printed number.
+
+def agrees(values: Iterable[float], printed: float, runs: int) -> Judgement:
+    """Judge whether a printed number agrees with the mean of our replicates: the one rule for all printed numbers.
+
+    It agrees (HOLDS) if the 95 % interval of the ratio of ours over it lies within `TOLERANCE` of 1, differs (FAILS) if
+    the interval lies outside, and is undecided otherwise. A mean of `runs` has noise as well, which its paper does not
+    print; it is taken to be that of as many of ours. A count has no noise, so one of ours is enough. z is the
+    difference in standard errors of both.
+
+    Args:
+        runs: independent runs behind the printed number; 0 where there is no noise in it.
 
     Example:
-        >>> found = agrees([9.0, 12.0, 10.0, 11.0, 9.5], 10.5)
+        >>> found = agrees([99, 101, 100, 102, 98], 97, runs=10)
         >>> found.test, str(found.effect)
-        ('printed number within 2.78 standard errors of our mean', '0.9810 [0.839, 1.123]')
-        >>> agrees([9.0, 12.0, 10.0, 11.0, 9.5], 20).finding
-        <TestOutcome.FAILS: 'fails'>
+        ('95 % interval of the ratio within 0.9 to 1.1, z = 3.5', '1.031 [1.0061, 1.056]')
+        >>> [str(agrees([99, 101, 100, 102, 98], other, 0).finding) for other in (100, 91, 80)]
+        ['holds', 'undecided', 'fails']
     """
     ours = np.asarray([*values], float)
-    if len(ours) < FEWEST:
-        return _too_few(len(ours))
-    mean, half = float(ours.mean()), half_width(ours)
-    near = abs(mean - printed) <= half + tolerance * abs(printed)
-    wider = f", or {100 * tolerance:.0f} % beyond" if tolerance else ""
-    test = f"printed number within {quantile(len(ours) - 1):.2f} standard errors of our mean{wider}"
-    low, high = max(0.0, mean - half), mean + half
-    effect = Effect(mean / printed, low / printed, high / printed, Side.ABOUT) if printed else None
-    return Judgement(TestOutcome.HOLDS if near else TestOutcome.FAILS, test, len(ours), effect)
+    n = len(ours)
+    if n < FEWEST and (runs or n != 1):
+        return _too_few(n)
+    mean = float(ours.mean())
+    if not printed or n == 1:
+        near = abs(mean - printed) <= TOLERANCE * abs(printed)
+        effect = Effect(mean / printed, mean / printed, mean / printed, Side.ABOUT) if printed else None
+        return Judgement(TestOutcome.HOLDS if near else TestOutcome.FAILS, "ratio within 0.9 to 1.1", None, effect)
+    error = float(np.std(ours, ddof=1)) * (1 / n + (1 / runs if runs else 0)) ** 0.5
+    low, high = (max(0.0, mean + sign * quantile(n - 1) * error) / printed for sign in (-1, 1))
+    test = f"95 % interval of the ratio within 0.9 to 1.1, z = {(mean - printed) / error if error else 0:.1f}"
+    finding = TestOutcome.UNDECIDED
+    if low >= 1 - TOLERANCE and high <= 1 + TOLERANCE:
+        finding = TestOutcome.HOLDS
+    elif high < 1 - TOLERANCE or low > 1 + TOLERANCE:
+        finding = TestOutcome.FAILS
+    return Judgement(finding, test, n, Effect(mean / printed, low, high, Side.ABOUT))
+
+
+def family(judgements: Iterable[Judgement]) -> Judgement:
+    """Judge a claim over all places where it was tested, by the worst of them.
+
+    It fails if it fails at a place, by Holm's correction for as many one-sided tests; it holds if it holds at every
+    place, which needs no correction. Otherwise it is as undecided as the worst place. Places that were not judged do
+    not count.
+
+    Example:
+        >>> far, near = ({r: x + r / 100 for r in range(5)} for x in (0.5, 1.5))
+        >>> [str(family([compared(each, 1.0) for each in every]).finding) for every in ([near], [near, far])]
+        ['holds', 'fails']
+    """
+    every = [*judgements]
+    known = [each for each in every if each.finding is not TestOutcome.NOT_JUDGED]
+    tests = sorted(_against(each) for each in known if each.p is not None)
+    kept = next((i for i, p in enumerate(tests) if p > LEVEL / 2 / (len(tests) - i)), len(tests))
+    limit = tests[kept - 1] if kept else -1.0
+    weak = [
+        each for each in known if each.finding is TestOutcome.FAILS and each.p is not None and _against(each) > limit
+    ]
+    rest = [replace(each, finding=TestOutcome.UNDECIDED) if each in weak else each for each in known]
+    return worst(rest or every)
 
 
 def exactly(holds: bool, test: str) -> Judgement:
@@ -214,12 +263,6 @@ def worst(judgements: Iterable[Judgement]) -> Judgement:
     return min(judgements, key=rank, default=not_judged("no results"))
 
 
-def half_width(values: Sequence[float] | np.ndarray) -> float:
-    """Compute half the width of the 95 % confidence interval of a mean: t standard errors, and 0 for a single value."""
-    n = len(values)
-    return float(quantile(n - 1) * np.std(values, ddof=1) / n**0.5) if n > 1 else 0.0
-
-
 def verdict_frame(verdicts: Sequence[Verdict]) -> "pd.DataFrame":
     """Make a data frame of the verdicts, one row per verdict; without the column of effects where there are none."""
     import pandas as pd
@@ -270,13 +313,28 @@ def _pairs(one: Values | float, two: Values | float) -> tuple[list[float], list[
     return [one[key] for key in both], [two[key] for key in both]
 
 
-def _ordered(effect: Effect, test: str, n: int) -> Judgement:
+def _ordered(over: list[float], under: list[float], side: Side, limit: float) -> Judgement:
+    if len(over) < FEWEST:
+        return _too_few(len(over))
+    rest = np.subtract(over, limit * np.asarray(under))
+    error = float(rest.std(ddof=1)) / len(rest) ** 0.5
+    p = two_sided(float(rest.mean()) / error, len(rest) - 1) if error else float(not rest.mean())
+    return _judged(Effect(*paired(over, under), side, limit), "paired t-test, 5 %", len(over), p)
+
+
+def _judged(effect: Effect, test: str, n: int, p: float | None = None) -> Judgement:
     """Judge whether the ratio lies on its side of the limit: what every test of two errors is decided by."""
     if effect.immaterial:
-        return Judgement(TestOutcome.IMMATERIAL, f"{test}; less than {MATERIAL:.0%}", n, effect)
+        return Judgement(TestOutcome.IMMATERIAL, f"{test}; less than {MATERIAL:.0%}", n, effect, p)
     if not effect.apart:
-        return Judgement(TestOutcome.UNDECIDED, test, n, effect)
-    return Judgement(TestOutcome.HOLDS if effect.support > 1 else TestOutcome.FAILS, test, n, effect)
+        return Judgement(TestOutcome.UNDECIDED, test, n, effect, p)
+    return Judgement(TestOutcome.HOLDS if effect.support > 1 else TestOutcome.FAILS, test, n, effect, p)
+
+
+def _against(judgement: Judgement) -> float:
+    """Compute the one-sided p-value of a claim that names a place: small where the test speaks against it."""
+    half = (judgement.p or 0.0) / 2
+    return 1 - half if judgement.effect is not None and judgement.effect.support > 1 else half
 
 
 def _too_few(n: int) -> Judgement:

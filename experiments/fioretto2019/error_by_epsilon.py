@@ -25,8 +25,7 @@ from pgsr.experiments.fioretto2019.data import (
     TAXI_SMALL,
     cause_on,
 )
-from pgsr.experiments.fioretto2019.orders import orders
-from pgsr.experiments.fioretto2019.saturation import mark_saturation
+from pgsr.experiments.fioretto2019.saturation import mark_saturation, orders
 from pgsr.figures.drawing import finish, head, legend_below, log_labels, new_figure
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         for i, (label, look) in enumerate(arm_looks(LABELS).items()):
             aside = DODGE ** (i - 1.5)
             rows = sorted(totals.where(data=name, arm=label), key=lambda row: row.epsilon)
-            means, bars = [row.mean for row in rows], [2 * row.standard_error for row in rows]
+            means, bars = [row.mean for row in rows], [row.standard_error for row in rows]
             above.errorbar([aside * row.epsilon for row in rows], means, bars, **look.marks,
                            capsize=3, label=label)  # fmt: skip
             known = {eps: total for (arm, eps), total in printed.items() if arm == label}
@@ -74,7 +73,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(above, "", over, wrapped(name, 24))
         finish(below, "total epsilon, log", under, "")
     legend_below(figure, grid.ravel())
-    head(figure, "PG3: total L1 error against epsilon\nbars: two standard errors")
+    head(figure, "PG3: figure 10, total L1 error against epsilon\nbars: one standard error")
     return figure
 
 
@@ -150,7 +149,7 @@ def _places(shares: LevelErrors) -> Iterator[Verdict]:
 _SOURCE = "sum over the levels of table 1; figure 10 prints no numbers"
 
 PRINTED_NUMBERS = tuple(
-    Beside({"data": name, "arm": arm}, Printed("PG3", paper, arm, str(epsilon), 0, "l1_total", total, _SOURCE),
+    Beside({"data": name, "arm": arm}, Printed("PG3", paper, arm, str(epsilon), 0, "l1_total", total, _SOURCE, 30),
            OTHER_DATA[paper])
     for name, paper in PAPER_NAMES.items()
     for (arm, epsilon), total in _printed(paper).items()

@@ -91,7 +91,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     finish(left, "largest size N, log", "time to formulate, solve and round (s), log", "runtime")
     finish(right, "largest size N, log", "L1 error of the root (groups), log", "error of the nation")
     legend_below(figure, (left, right))
-    head(figure, f"PG5: M_c^dp against M_c^r, epsilon 1, {data}\nbars: two standard errors")
+    head(figure, f"PG5: abstract, M_c^dp against M_c^r, epsilon 1, {data}\nbars: one standard error")
     return figure
 
 
@@ -120,7 +120,7 @@ def _seconds(frame: "pd.DataFrame") -> dict[tuple[str, str, int], dict[int, floa
 
 
 def _line(axes: "Axes", x: list[int], values: list[list[float]], label: str, look: Look) -> None:
-    bars = [2 * float(np.std(v, ddof=1)) / len(v) ** 0.5 if len(v) > 1 else 0.0 for v in values]
+    bars = [float(np.std(v, ddof=1)) / len(v) ** 0.5 if len(v) > 1 else 0.0 for v in values]
     axes.errorbar(x, [float(np.mean(v)) for v in values], bars, linestyle="--" if look.open else "-", capsize=3,
                   label=label or None, **look.marks)  # fmt: skip
 

@@ -136,7 +136,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         y_label = "time to formulate, solve and round (s), log" if axes is row[0] else ""
         finish(axes, "total epsilon, log", y_label, name)
     legend_below(figure, row, 2)
-    head(figure, "PG2: runtime against epsilon\nopen marks are extrapolated from a sample of sizes")
+    head(figure, "PG2: figure 9, runtime against epsilon\nopen marks are extrapolated from a sample of sizes")
     return figure
 
 

@@ -16,11 +16,11 @@ from pgsr import View
 from pgsr.estimators import BottomUp, Matching
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, wrapped
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed, error_axis, wrapped
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, agrees, compared, not_judged
+from pgsr.experiments.engine.verdicts import Verdict, compared
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import WithSmallestSize
 from pgsr.experiments.kuo2018.data import (
@@ -31,8 +31,9 @@ from pgsr.experiments.kuo2018.data import (
     TAXI,
     WHITE_COUNTIES,
     cause_on,
+    paper_name,
 )
-from pgsr.experiments.kuo2018.epsilon_figures import REPRODUCED
+from pgsr.experiments.kuo2018.epsilon_figures import BARS
 from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -79,7 +80,8 @@ ACROSS = 3
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per data set at total epsilon 1: error by level, arms side by side, printed numbers as dashes."""
     errors = level_errors(frame, "emd").where(epsilon=1)
-    names = sorted(errors.values_of("data"), key=lambda name: name != TAXI.name)
+    order = [*kuo.DATA, ""]
+    names = sorted(errors.values_of("data"), key=lambda name: order.index(paper_name(name)))
     style = arm_looks([arm.label for arm in ARMS])
     rows, columns = max(1, ceil(len(names) / ACROSS)), min(ACROSS, max(1, len(names)))
     figure = new_figure(max(6.4, 3.7 * columns), 3.4 * rows + 1)
@@ -92,29 +94,25 @@ def plot(frame: "pd.DataFrame") -> "Figure":
             rows, shift = of_data.where(arm=label).rows, (i - (len(style) - 1) / 2) * WIDTH
             axes.errorbar(
                 [row.level + shift for row in rows], [row.mean for row in rows],
-                [2 * row.standard_error for row in rows], label=label, linestyle="", **look.marks,
+                [row.standard_error for row in rows], label=label, linestyle="", **look.marks,
                 markersize=7, capsize=3,
             )  # fmt: skip
-        if name == TAXI.name:
-            printed = [(p.level or 0, p) for p in kuo.K8 if p.data == "Taxi"]
-            axes.plot(
-                [level + _SHIFT[p.arm] for level, p in printed], [p.value for _, p in printed], PRINTED.marker,
-                color=PRINTED.colour, markersize=16, markeredgewidth=1.5, label="printed in the slides",
-            )  # fmt: skip
+        printed = [((p.level or 0) + _SHIFT[p.arm], p.value) for p in kuo.K8 if p.data == paper_name(name)]
+        draw_printed(axes, printed, WIDTH, own=name == TAXI.name)
         error_axis(axes)
         n_levels = of_data.n_levels
         axes.set_xticks(range(n_levels), [level_name(level, n_levels) for level in range(n_levels)])
         kind = "real data" if all(row.real for row in of_data) else "not real data"
         finish(axes, "level of the hierarchy", "EMD per region (entities), log scale", wrapped(f"{name} ({kind})", 30))
     legend_below(figure, panels, 2)
-    head(figure, "K8: bottom-up against Hc at every level, total epsilon 1\nbars: two standard errors")
+    head(figure, f"K8: slides, bottom-up against Hc at every level, total epsilon 1\n{BARS}")
     return figure
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the claim with either noise on every data set, what the artefact does, and the printed numbers."""
+    """Judge the claim with either noise on every data set, and what the artefact does."""
     errors = level_errors(frame, "emd")
-    return [*_claims(errors), *_artefact(errors), *_printed(errors)]
+    return [*_claims(errors), *_artefact(errors)]
 
 
 def _claims(errors: LevelErrors) -> Iterator[Verdict]:
@@ -129,7 +127,7 @@ def _claims(errors: LevelErrors) -> Iterator[Verdict]:
             found = compared(hc.values, bottom_up.values) if level == last else compared(bottom_up.values, hc.values)
             words = f"bottom-up {_number(bottom_up.mean)}, Hc {_number(hc.mean)}"
             place = f"{data}, epsilon {epsilon:g}, {noise}, {level_name(level, last + 1)}"
-            yield Verdict(claim, place, found, words, cause_on(data, _DECLARED[noise][0]))
+            yield Verdict(claim, place, found, words, cause_on(data, _DECLARED[noise]))
 
 
 def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
@@ -146,25 +144,6 @@ def _artefact(errors: LevelErrors) -> Iterator[Verdict]:
             yield Verdict(claim, f"{data}, epsilon {epsilon:g}", found, ", ".join(ratios), Cause.READING)
 
 
-def _printed(errors: LevelErrors) -> Iterator[Verdict]:
-    """Judge whether our errors reproduce the printed Taxi numbers."""
-    taxi = errors.where(data=TAXI.name, epsilon=1)
-    if not taxi:
-        words = "needs the real data: set PGSR_DATA (see docs/study/data.md) and run K8 again"
-        absent = not_judged("no results on Taxi")
-        yield Verdict("printed numbers are reproduced", "Taxi", absent, words, Cause.PROFILE)
-        return
-    for (noise, (bottom_up, hc)), printed in product(PAIRS.items(), kuo.K8):
-        ours = taxi.one(arm=bottom_up if printed.arm == "BU" else hc, level=printed.level)
-        if printed.data == "Taxi" and ours is not None:
-            ratio = ours.mean / printed.value
-            found = agrees(ours.values.values(), printed.value, REPRODUCED)
-            words = f"ours {_number(ours.mean)}, printed {_number(printed.value)}: x {ratio:.2f}"
-            where = f"Taxi, epsilon 1, {level_name(ours.level, 3)}"
-            claim = f"printed {printed.arm} number comes out with {noise}"
-            yield Verdict(claim, where, found, words, _DECLARED[noise][1])
-
-
 def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:,.1f}"
 
@@ -176,10 +155,10 @@ PAIRS = {
 """Arms to compare: bottom-up and Hc at every level, by kind of noise."""
 
 _DECLARED = {
-    "independent noise": (Cause.CLAIM, Cause.NUMBER),
-    "shared seed": (Cause.READING, Cause.READING),
+    "independent noise": Cause.CLAIM,
+    "shared seed": Cause.READING,
 }
-"""Whose the claims and the numbers are: the paper states independent noise; the shared seed is what its code did."""
+"""Whose the claims are: the paper states independent noise; the shared seed is what its code did."""
 
 ARMS = (
     Arm(PAIRS["independent noise"][0], _leaves_only, WithSmallestSize(BottomUp)),
@@ -194,8 +173,6 @@ WIDTH = 0.16
 _SHIFT = {"BU": WIDTH / 2, "Hc": 3 * WIDTH / 2}
 """Printed numbers lie behind the arms with the shared seed."""
 
-_SIDE_BY_SIDE = {"BU": [arms[0] for arms in PAIRS.values()], "Hc": [arms[1] for arms in PAIRS.values()]}
-
 _NATION = (TAXI, CENSUS_PAPER, WHITE_COUNTIES, HAWAIIAN_COUNTIES)
 
 _PAPER = Scale(
@@ -205,7 +182,16 @@ _PAPER = Scale(
     time_limit=600,
 )
 
-PRINTED_NUMBERS = stand_beside(kuo.K8, _NATION, _SIDE_BY_SIDE)
+PRINTED_NUMBERS = tuple(
+    each
+    for noise, (bottom_up, hc) in PAIRS.items()
+    for each in stand_beside(
+        kuo.K8,
+        _NATION,
+        {"BU": [bottom_up], "Hc": [hc]},
+        reading="" if _DECLARED[noise] is Cause.CLAIM else "one seed for all regions",
+    )
+)
 """With either noise: the paper states the one and ran the other. The table is of the whole nation: the errors of its
 levels tell."""
 

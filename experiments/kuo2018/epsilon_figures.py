@@ -1,16 +1,12 @@
 """The figures and verdicts that experiments on Kuo et al. 2018 share: errors by epsilon beside printed numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.figures import epsilon_axis, error_axis, wrapped
-from pgsr.experiments.engine.printed import Printed
 from pgsr.experiments.engine.summary import LevelError, LevelErrors
-from pgsr.experiments.engine.verdicts import Verdict, agrees, not_judged
-from pgsr.experiments.kuo2018.data import cause_on, is_the_papers, paper_name, why_other
 from pgsr.figures.drawing import Look, finish, head, legend_below, level_name, new_figure
 
 if TYPE_CHECKING:
@@ -18,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BARS = "error bars: one standard error of the mean"
-REPRODUCED = 0.05
-"""Part of a printed number by which it may miss: which L1 optimum is taken moves errors by as much."""
 
 
 @dataclass(frozen=True)
@@ -90,29 +84,6 @@ def ratio_of(ours: LevelError, other: LevelError) -> tuple[float, float] | None:
 
 def compared_words(name: str, ours: LevelError, other_name: str, other: LevelError) -> str:
     return f"{name} {measured(ours)}, {other_name} {measured(other)}"
-
-
-def printed_verdict(
-    claim: str, printed: Printed, ours: LevelError, remark: str = "", declared: Cause = Cause.NUMBER
-) -> Verdict:
-    """Judge whether a printed number comes out; on stand-ins it is shown beside ours and not judged."""
-    cause = cause_on(ours.data, declared)
-    quotient = ours.mean / printed.value
-    words = f"ours {measured(ours)}, printed {number(printed.value)}: x {quotient:.3g}{remark}"
-    where = f"{ours.data}, epsilon {ours.epsilon:g}"
-    if not is_the_papers(ours.data):
-        other = not_judged("other data than the paper's")
-        return Verdict(claim, where, other, f"{words}; {why_other(ours.data)}", cause)
-    return Verdict(claim, where, agrees(ours.values.values(), printed.value, REPRODUCED), words, cause)
-
-
-def nothing_of_the_paper(errors: LevelErrors, claim: str) -> Iterator[Verdict]:
-    """Make the one verdict that says that no data set has printed numbers, where that is so."""
-    if not any(paper_name(name) for name in errors.values_of("data")):
-        words = (
-            "no data set of the paper among the results: set PGSR_DATA (docs/study/data.md), and run the profile quick"
-        )
-        yield Verdict(claim, "", not_judged("no data set of the paper"), words, Cause.PROFILE)
 
 
 def where(row: LevelError, n_levels: int) -> str:

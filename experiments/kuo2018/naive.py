@@ -18,8 +18,8 @@ from pgsr.data import Estimate
 from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import error_axis, wrapped
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed, error_axis, wrapped
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, not_judged
@@ -35,7 +35,7 @@ from pgsr.experiments.kuo2018.data import (
     is_the_papers,
     paper_name,
 )
-from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, number, printed_verdict
+from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words
 from pgsr.figures.drawing import finish, head, legend_below, new_figure
 from pgsr.methods.gate import judged_release
 from pgsr.methods.method import Seconds
@@ -69,7 +69,8 @@ def clip_sizes(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCo
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per K at epsilon 1: error by data set, printed numbers as dashes."""
     errors = level_errors(frame, "cumulative_l1", ["K"]).where(epsilon=1)
-    grid, names = errors.values_of("parameters"), sorted(errors.values_of("data"))
+    grid, order = errors.values_of("parameters"), [*kuo.DATA, ""]
+    names = sorted(errors.values_of("data"), key=lambda name: order.index(paper_name(name)))
     style = arm_looks([arm.label for arm in ARMS])
     figure = new_figure(max(6.4, 1.35 * len(names) * max(1, len(grid))), 4.6)
     panels = figure.subplots(1, max(1, len(grid)), squeeze=False, sharey=True)[0]
@@ -82,11 +83,9 @@ def plot(frame: "pd.DataFrame") -> "Figure":
                 [row.standard_error for _, row in rows],
                 label=label, linestyle="", **look.marks, markersize=7, capsize=3,
             )  # fmt: skip
-        printed = [(j, p.value) for (j, name), p in product(enumerate(names), kuo.K2) if p.data == paper_name(name)]
-        axes.plot(
-            [j for j, _ in printed], [value for _, value in printed], PRINTED.marker, color=PRINTED.colour,
-            markersize=26, markeredgewidth=1.5, label="printed in the paper",
-        )  # fmt: skip
+        for j, name in enumerate(names):
+            of_data = [p for p in kuo.K2 if p.data == paper_name(name)]
+            draw_printed(axes, [(j, p.value) for p in of_data], 0.6, own=is_the_papers(name))
         axes.set_yscale("log")
         axes.set_xlim(-0.6, max(0.6, len(names) - 0.4))
         axes.set_xticks(range(len(names)), [wrapped(name) for name in names], fontsize="small")
@@ -95,14 +94,14 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(axes, "", label, f"K = {int(dict(free)['K']):,}")
     error_axis(panels[0])  # all panels share the vertical axis
     legend_below(figure, panels, 2)
-    head(figure, f"K2: two readings of the naive method, epsilon 1\n{BARS}")
+    head(figure, f"K2: section 4.1, two readings of the naive method, epsilon 1\n{BARS}")
     return figure
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge the naive method against Hc, and which reading of the paper gives the printed numbers."""
+    """Judge the naive method against Hc, in either reading."""
     errors = level_errors(frame, "cumulative_l1", ["K"])
-    return [*_worse(errors), *_printed(errors)]
+    return list(_worse(errors))
 
 
 def _worse(errors: LevelErrors) -> Iterator[Verdict]:
@@ -119,45 +118,14 @@ def _worse(errors: LevelErrors) -> Iterator[Verdict]:
                 found = not_judged("no data set of the paper")
             words = compared_words("naive", naive, "Hc", hc)
             place = f"{data}, epsilon {epsilon:g}, K = {int(dict(free)['K']):,}, {arm.label}"
-            yield Verdict(
-                kuo.NAIVE_IS_FAR_WORSE.words, place, found, words, cause_on(data, _read(arm, free, Cause.CLAIM))
-            )
+            declared = Cause.READING if _reading(arm, free) else Cause.CLAIM
+            yield Verdict(kuo.NAIVE_IS_FAR_WORSE.words, place, found, words, cause_on(data, declared))
 
 
-def _printed(errors: LevelErrors) -> Iterator[Verdict]:
-    at_one, none = errors.where(epsilon=1), True
-    for data, free, arm in product(at_one.values_of("data"), at_one.values_of("parameters"), ARMS[:2]):
-        ours = at_one.one(data=data, parameters=free, arm=arm.label)
-        for printed in kuo.K2:
-            if ours is not None and printed.data == paper_name(data):
-                none = False
-                # Only the printed number of Taxi is near what a smaller K gives.
-                if not is_the_papers(data) and free != GRID[0]:
-                    continue
-                size = f"K = {int(dict(free)['K']):,}"
-                # Where few sizes occur, clipping errs by 0.4797 K^2 whatever the data, so a printed number tells its K.
-                clipped = f"; clipped noise alone gives the printed number at K = {_implied(printed.value):,.0f}"
-                remark = clipped if arm is ARMS[1] else ""
-                claim = f"printed naive number comes out with {arm.label}, {size}"
-                yield printed_verdict(claim, printed, ours, remark, _read(arm, free, Cause.NUMBER))
-    if none:
-        words = f"needs a data set of the paper; clipping gives {number(0.4797e10)} at K = 100,000 on any data"
-        absent = not_judged("no data set of the paper")
-        yield Verdict("printed naive numbers come out", "", absent, words, Cause.PROFILE)
-
-
-def _read(arm: Arm, free: tuple, declared: Cause) -> Cause:
-    """Give the declared cause to the projection as stated at the paper's K; clipping, or another K, is a reading."""
-    return declared if arm is ARMS[0] and free == GRID[0] else Cause.READING
-
-
-def _implied(error: float) -> float:
-    """Compute the K at which clipped noise of scale 2 alone has this error.
-
-    That error is E max(X, 0) K^2 / 2, with E max(X, 0) = a / (1 - a^2).
-    """
-    a = np.exp(-0.5)
-    return float(np.sqrt(2 * error * (1 - a**2) / a))
+def _reading(arm: Arm, free: tuple) -> str:
+    """Name what the paper does not state: clipping, or another K. The projection at its K is what it states."""
+    words, size = ("projection" if arm is ARMS[0] else "clipped"), int(dict(free)["K"])
+    return "" if arm is ARMS[0] and free == GRID[0] else f"{words}, K = {size:,}"
 
 
 ARMS = (
@@ -171,13 +139,16 @@ ROOTS = (TAXI_ROOT, HAWAIIAN_NATION, WHITE_ROOT, SYNTHETIC_ROOT)
 
 PRINTED_NUMBERS = tuple(
     each
-    for free, data in product(GRID, (each for root in ROOTS for each in root.with_fallbacks()))
+    for free, arm in product(GRID, ARMS[:2])
+    for root in ROOTS
+    for data in root.with_fallbacks()
     if free == GRID[0] or is_the_papers(data.name)
     for each in stand_beside(
         kuo.K2,
         [replace(data, fallback=None)],
-        {"naive": [arm.label for arm in ARMS[:2]]},
+        {"naive": [arm.label]},
         {"metric": "cumulative_l1"} | dict(free),
+        reading=_reading(arm, free),
     )
 )
 """Both readings at either K; on other data than the paper's at its own K alone."""

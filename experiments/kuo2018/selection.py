@@ -108,7 +108,10 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(axes, "ratio, log", "", f"{wrapped(name, 26)}\n({kind})")
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, panels, 3)
-    head(figure, f"K8b: EMD over that of Hc x Hc x Hc, of combinations and private choices, total epsilon 1\n{BARS}")
+    head(
+        figure,
+        f"K8b: section 6, EMD over that of Hc x Hc x Hc, combinations and private choices, epsilon 1\n{BARS}",
+    )
     return figure
 
 

@@ -8,9 +8,10 @@ CLAIMS = {
     "figure 2c": "errors are larger on the small data (AFST) than on the large",
     "figure 3a": "largest errors of HPD-Fixed and HPD-Gen are close",
     "figure 3b": "HPD-Fixed has a smaller largest error than HPD-Gen, with relations",
-    "figure 4": "mean errors of HPD-Fixed and HPD-Gen are close",
+    "figure 4a": "HPD-Fixed has a smaller mean error than HPD-Gen",
+    "figure 4b": "MWEM has a smaller mean error than HPD-Gen",
     "figure 5a": "HPD-Gen has a smaller mean error than HPD-Fixed on Q_R alone",
-    "figure 5b": "mean errors of HPD-Fixed and HPD-Gen are close, with relations",
+    "figure 5b": "HPD-Fixed has a smaller mean error than HPD-Gen, with relations",
     "section 5": "the universe of MWEM grows exponentially with the largest size",
     "section 5b": "the parameters of HPD grow linearly with the largest size",
 }

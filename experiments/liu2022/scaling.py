@@ -186,7 +186,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(above, "", "kinds of households or parameters, log" if axis == SIZE else "", axis)
         finish(below, axis, "time of a fit (s), log" if axis == SIZE else "", "")
     legend_below(figure, grid.ravel(), 4)
-    head(figure, "HP4: what MWEM and HPD keep, and seconds of a fit; generated households")
+    head(figure, "HP4: section 5, what MWEM and HPD keep, and seconds of a fit; generated households")
     return figure
 
 

@@ -149,9 +149,9 @@ def _how_to_read() -> Iterator[Block]:
         "The cause beside a verdict says whose word was tested, and is declared beside the claim, before any result. "
         f"Only findings with the cause \"{Cause.CLAIM}\" speak for or against a paper.",
         "A printed number stands beside ours where the experiment says that both measure the same. Ratio is ours over "
-        "theirs. The papers print no standard errors, so agreement is judged by ours alone, and not at all on other "
-        "data than the paper's; below the table stands why it is other. Printed numbers that nothing stands beside "
-        "are listed with the reason.",
+        "theirs. It agrees if the 95 % interval of the ratio, with the noise of the print, lies within 0.9 to 1.1. On "
+        "other data than the paper's it is not judged; below the table stands why it is other. Printed numbers that "
+        "nothing stands beside are listed with the reason.",
         "EMD is the earth mover's distance: how many entities must be added to or taken from groups to get from the "
         "released histogram to the true one. L1 adds up absolute differences of counts. Less is better.",
         ("An L1 error marked ", Mark("saturated"), " is beyond half of the largest that counts of so many groups can "
@@ -287,7 +287,7 @@ def _table_of(caption: str, rows: Sequence[Mean], section: Section, *, folded: b
                 "" if row.printed is None else as_printed(row.printed.value),
                 "" if ratio is None else f"{ratio:.3g}",
             ]
-            cells += [row.words]
+            cells += [row.agreement]
         groups.setdefault(_group(row), []).append(tuple(cells))
     columns = ("metric", "level", "ours", "s.e.", "s.d.", "n", *(("printed", "ratio", "in words") if beside else ()))
     grouped = tuple((head, tuple(cells)) for head, cells in groups.items())

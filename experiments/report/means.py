@@ -1,15 +1,27 @@
-"""The means of all numbers of an experiment over replicates, with standard errors, beside the printed numbers."""
+"""The means of all numbers of an experiment over replicates, with standard errors, beside the printed numbers.
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+They are read from a table of cells, as a store and docs/results give it alike.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING
 
-from pgsr.experiments.engine.experiment import Parameters
+from pgsr.experiments.engine.effects import ratio_words
+from pgsr.experiments.engine.experiment import Experiment, Parameters
 from pgsr.experiments.engine.printed import Beside, Printed
-from pgsr.experiments.engine.store import StoredCell, plain
-from pgsr.experiments.engine.verdicts import FEWEST, half_width
+from pgsr.experiments.engine.verdicts import Judgement, TestOutcome, agrees, not_judged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OF_CELLS = ("key", "data", "real", "epsilon", "epsilon_exact", "replicate", "arm", "state", "reason")
+OF_PROCESSES = ("seconds", "cpu_seconds", "peak_mb", "own_mb", "time_limit", "code", "finished")
+"""Columns of a table of cells that are no result."""
+
+AGREEMENT = {TestOutcome.HOLDS: "agrees", TestOutcome.FAILS: "differs"}
 
 
 @dataclass(frozen=True)
@@ -19,8 +31,7 @@ class Mean:
     Attributes:
         level: 0 is the root; None for numbers that are not of a level.
         values: one per replicate that has it.
-        printed: what a paper prints, if the experiment sets something beside it.
-        remark: why the printed number is of other data, if it is.
+        beside: the printed number that it stands beside, if the experiment sets one.
     """
 
     data: str
@@ -31,8 +42,22 @@ class Mean:
     metric: str
     level: int | None
     values: tuple[float, ...] = field(repr=False)
-    printed: Printed | None = None
-    remark: str = ""
+    beside: Beside | None = None
+
+    @property
+    def printed(self) -> Printed | None:
+        """What a paper prints."""
+        return None if self.beside is None else self.beside.number
+
+    @property
+    def remark(self) -> str:
+        """Why the printed number is of other data, if it is."""
+        return "" if self.beside is None else self.beside.remark
+
+    @property
+    def reading(self) -> str:
+        """How ours is computed, where that is not what the paper states."""
+        return "" if self.beside is None else self.beside.reading
 
     def stands_beside(self, each: Beside) -> bool:
         """Tell whether this is a mean that the printed number stands beside."""
@@ -63,69 +88,75 @@ class Mean:
         return self.mean / self.printed.value if self.printed is not None and self.printed.value else None
 
     @property
-    def words(self) -> str:
-        """The comparison with the printed number, in words.
+    def judgement(self) -> Judgement:
+        """What is found of the printed number, on the paper's own data."""
+        if self.printed is None or self.remark or not self.real:
+            return not_judged("other data than the paper's")
+        return agrees(self.values, self.printed.value, self.printed.runs)
+
+    @property
+    def agreement(self) -> str:
+        """The same in a word.
 
         Example:
-            >>> printed = Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table")
-            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.0, 12.0, 10.0, 9.0, 11.0), printed)
-            >>> mean.words
-            'agrees within 2.78 standard errors, 5 replicates'
-            >>> replace(mean, values=(14.0, 15.0, 16.0, 15.0, 15.0)).words
-            'larger, by 15.8 standard errors'
+            >>> beside = Beside({}, Printed("K8", "Taxi", "Hc", "1", 0, "emd", 10.0, "a table", 10))
+            >>> mean = Mean("taxi", True, Fraction(1), "Hc", (), "emd", 0, (9.9, 10.2, 10.0, 9.9, 10.1), beside)
+            >>> mean.agreement, mean.compared, replace(mean, real=False).agreement
+            ('agrees', '1.0020 [0.9822, 1.022]', 'other data')
         """
-        if self.printed is None:
+        found = self.judgement
+        if found.finding is TestOutcome.NOT_JUDGED:
+            return "other data" if found.replicates is None else found.test
+        return AGREEMENT.get(found.finding, str(found.finding))
+
+    @property
+    def compared(self) -> str:
+        """The ratio of ours over the printed number, with its interval where there is noise."""
+        if self.printed is None or self.ratio is None:
             return ""
-        difference, error = self.mean - self.printed.value, self.standard_error
-        if self.remark or not self.real:
-            return "not compared, other data"
-        if difference == 0:
-            return "equal"
-        if self.n < FEWEST:
-            return f"not judged, {self.n} of {FEWEST} replicates"
-        assert error is not None, "there are several replicates"
-        half = half_width(self.values)
-        if abs(difference) <= half:
-            return f"agrees within {half / error:.2f} standard errors, {self.n} replicates"
-        direction = "larger" if difference > 0 else "smaller"
-        return f"{direction}, by {abs(difference) / error:.1f} standard errors" if error else f"{direction}, exactly"
+        effect = agrees(self.values, self.printed.value, self.printed.runs).effect
+        return str(effect) if effect is not None and effect.low < effect.high else ratio_words(self.ratio)
+
+    @property
+    def median_ratio(self) -> float:
+        """The ratio of our median over the printed number, where the tail of errors is heavy."""
+        return median(self.values) / self.printed.value if self.printed is not None else 0.0
 
 
-def means(entries: Iterable[StoredCell]) -> list[Mean]:
-    """Collect the means of every number that finished cells recorded. Lists other than levels belong to figures."""
-    found: dict[tuple, tuple[StoredCell, list[float]]] = {}
-    for entry in entries:
-        cell = entry.cell
-        for metric, level, value in _values(entry):
-            key = (cell.data, cell.epsilon, cell.parameters, cell.arm, metric, level)
-            found.setdefault(key, (entry, []))[1].append(value)
-    return [
-        Mean(data, entry.real, epsilon, arm, parameters, metric, level, tuple(values))
-        for (data, epsilon, parameters, arm, metric, level), (entry, values) in found.items()
-    ]
+def means(frame: "pd.DataFrame", experiment: Experiment) -> list[Mean]:
+    """Collect the means of every number in a table of cells, each with the first printed number that fits."""
+    if frame.empty:
+        return []
+    parameters = sorted(
+        {name for scale in experiment.profiles.values() for free in scale.grid for name, _ in free} & {*frame.columns}
+    )
+    by = [name for name in ("data", "epsilon_exact", *parameters, "arm") if name in frame]
+    no_result = {*OF_CELLS, *OF_PROCESSES, *parameters}
+    metrics = [name for name in frame.columns if name not in no_result and frame[name].dtype.kind in "biuf"]
+    found = []
+    for _, cells in frame.groupby(by, sort=False, dropna=False):
+        first = cells.iloc[0]
+        text = first.get("epsilon_exact")
+        epsilon = Fraction(text) if isinstance(text, str) else None
+        free = tuple((name, _plain(first[name])) for name in parameters)
+        for name in metrics:
+            values = tuple(float(value) for value in cells[name].to_numpy(float) if abs(value) < float("inf"))
+            if values:
+                metric, _, level = name.rpartition("_level")
+                of = (metric, int(level)) if metric and level.isdigit() else (name, None)
+                found.append(Mean(first["data"], bool(first["real"]), epsilon, first["arm"], free, *of, values))
+    return list(_beside(found, experiment.printed))
 
 
-def beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> list[Mean]:
-    """Give every mean the first printed number that fits."""
-    fitting = ((row, next((each for each in printed if row.stands_beside(each)), None)) for row in rows)
-    return [row if fit is None else replace(row, printed=fit.number, remark=fit.remark) for row, fit in fitting]
+def _beside(rows: Sequence[Mean], printed: Sequence[Beside]) -> Iterator[Mean]:
+    for row in rows:
+        fit = next((each for each in printed if row.stands_beside(each)), None)
+        yield row if fit is None else replace(row, beside=fit)
 
 
-def _values(entry: StoredCell) -> Iterator[tuple[str, int | None, float]]:
-    record = plain(entry.record)
-    levels = record.pop("levels", None)
-    for metric, values in (levels if isinstance(levels, dict) else {}).items():
-        for level, value in enumerate(values):
-            if _is_number(value):
-                yield metric, level, float(value)
-    violations = record.pop("violations", None)
-    for kind, value in (violations if isinstance(violations, dict) else {}).items():
-        if _is_number(value):
-            yield f"violations_{kind}", None, float(value)
-    for metric, value in record.items():
-        if _is_number(value):
-            yield metric, None, float(value)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+def _plain(value: object) -> int | float | str:
+    """Give a free parameter as cells have it: tables hold whole numbers as floats where some cells lack them."""
+    if isinstance(value, str):
+        return value
+    number = float(value)  # type: ignore[arg-type]
+    return int(number) if number.is_integer() else number

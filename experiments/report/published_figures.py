@@ -25,13 +25,19 @@ IN_WORDS = ("K1", "K10")
 def results_figures(experiments: Sequence[Experiment], folder: Path) -> "Iterator[tuple[str, Figure]]":
     """Draw the figures of what a folder has of these experiments, each with the name of its file."""
     for experiment, _, frame in published(experiments, folder):
-        if experiment.id not in IN_WORDS:
-            for name, part in _figures(experiment, frame):
-                yield name, experiment.plot(part)
+        for name, part in _figures(experiment, frame):
+            yield name, experiment.plot(part)
+
+
+def figure_files(experiment: Experiment, frame: "pd.DataFrame") -> list[str]:
+    """List the names of the files of an experiment's figures."""
+    return [name for name, _ in _figures(experiment, frame)]
 
 
 def _figures(experiment: Experiment, frame: "pd.DataFrame") -> "Iterator[tuple[str, pd.DataFrame]]":
     """List the figures of an experiment: the name of the file, and its part of the cells."""
+    if experiment.id in IN_WORDS:
+        return
     if experiment.id not in BY_DATA:
         yield f"{experiment.id}.svg", frame
         return

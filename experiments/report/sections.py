@@ -13,7 +13,7 @@ from pgsr.experiments.engine.printed import Beside, Printed
 from pgsr.experiments.engine.runner import CellCondition, conditions
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn, to_frame
 from pgsr.experiments.engine.verdicts import Verdict
-from pgsr.experiments.report.means import Mean, beside, means
+from pgsr.experiments.report.means import Mean, means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,8 +111,8 @@ def _section(experiment: Experiment, profile: Profile, store: Store, draw: bool)
         remarks.append(f"{len(stored) - len(entries):,} stored cells are of no arm or data set of today and left out")
     section = Section(experiment, profile, entries=entries)
     condition, trouble = _conditions(there, profile, store, section)
-    rows, frame = means(section.done), to_frame(section.done)
-    rows = beside(rows, experiment.printed)
+    frame = to_frame(section.done)
+    rows = means(frame, experiment)
     matched = {row.printed for row in rows}
     unmatched = tuple((number, _why_not(number, experiment.printed)) for number in printed if number not in matched)
     return replace(

@@ -1,7 +1,9 @@
 """The command line of the experiments, experiments in files of a user's own, and the registry."""
 
 import inspect
+import json
 import os
+import resource
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +17,7 @@ from typer.testing import CliRunner, Result
 from pgsr import PgsrError
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.commands.listing import list_commands
+from pgsr.experiments.commands.showing import named
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell
@@ -57,19 +60,13 @@ def test_the_command_line(tmp_path, monkeypatch):
     assert "bottom-up is better at" in " ".join(plotted.split())
     assert "profile too small" in " ".join(plotted.split())
     assert {path.suffix for path in (tmp_path / "K8" / "smoke").iterdir()} == {".json", ".png", ".pdf"}
-    said = " ".join(call("verdicts", "K8", "K9", "--profile", "smoke", *out).split())
-    assert "4 cells are missing" in said
-    assert "K9 L1 against L2 nothing is stored" in said
-    assert "1 of 2 experiments have results in profile smoke: " in said
-    assert "Findings by cause" in said
-    assert "bottom-up is better at" in said
     command = "python -m pgsr.experiments run K8 --profile paper"
     for arguments, words in (
         (["run", "K99"], "use one of"),
         (["plot", "K99"], "use one of"),
         (["status", "K99"], "use one of"),
         (["plot", "K8", "--profile", "paper", *out], command),
-        (["verdicts", "K8", "--profile", "paper", *out], command),
+        (["show", "K3", "--run", "large"], "use one of smoke, quick"),
     ):
         error = CliRunner().invoke(app, arguments).exception
         assert isinstance(error, PgsrError)
@@ -79,6 +76,28 @@ def test_the_command_line(tmp_path, monkeypatch):
     )
     assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
     assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)
+
+
+def test_show_finds_every_part_of_the_papers_and_lists_near_ones():
+    entries = json.loads((ROOT / "docs" / "results" / "shown.json").read_text("utf-8"))
+    assert {entry["id"] for entry in entries} == {each.id for each in EXPERIMENTS}
+    for experiment in (each for each in EXPERIMENTS if each.paper is not None):
+        author, part = experiment.paper.name.partition(" ")[0], experiment.part
+        assert experiment.id in [entry["id"] for entry in named(entries, f"{author} {part}")]
+        assert [entry["id"] for entry in named(entries, experiment.id.lower())] == [experiment.id]
+    assert [entry["id"] for entry in named(entries, "slides")] == ["K3", "K8"]
+    assert [entry["id"] for entry in named(entries, "figure 1")] == ["K4"]
+    with pytest.raises(PgsrError, match=r"near ones are K1 \(Kuo et al. 2018, section 6: table .*K3 \("):
+        named(entries, "kuo table 9")
+
+
+@pytest.mark.slow
+def test_show_answers_within_two_seconds_of_the_processor():
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    shown = call("show", "fioretto table 1", cwd=ROOT)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2
+    assert "figure  docs/figures/results/PG4-census" in shown.stdout
+    assert "data by its recipe" in " ".join(shown.stdout.split())
 
 
 def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:

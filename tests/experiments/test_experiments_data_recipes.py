@@ -17,8 +17,8 @@ from pgsr.experiments.data.command import app
 from pgsr.experiments.data.contents import content_sum, contents
 from pgsr.experiments.data.fetching import download
 from pgsr.experiments.data.files import DataFile, Total
-from pgsr.experiments.data.page_tables import data_tables
 from pgsr.experiments.data.recipes import RECIPES, recipe_of
+from pgsr.experiments.quoted import data_tables
 from tests.experiments.test_experiments_data import survey_files
 
 FOLDER = os.environ.get("PGSR_DATA")

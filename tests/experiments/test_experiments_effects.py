@@ -7,8 +7,8 @@ import pytest
 from instances import rng_of, scale
 from scipy import stats
 
-from pgsr.experiments.engine.effects import independent, paired
-from pgsr.experiments.engine.verdicts import TestOutcome, at_most, compared, smaller, worst
+from pgsr.experiments.engine.effects import Effect, independent, paired
+from pgsr.experiments.engine.verdicts import Judgement, TestOutcome, at_most, compared, family, smaller, worst
 
 WIDE = 3
 """Errors that vary by so many times their mean leave the sign of the lower mean open, and intervals without an end."""
@@ -106,6 +106,25 @@ def test_a_claim_that_names_a_factor_has_no_other_margin():
         "above 10",
         "at most 1.1",
     )
+
+
+def test_a_claim_over_many_places_has_one_word():
+    """It fails by Holm's correction alone: one place among forty at 3 % is chance, one at 1e-6 is none."""
+
+    def place(finding: TestOutcome, p: float | None) -> Judgement:
+        return Judgement(finding, "a test", 10, Effect(0.9 if finding is TestOutcome.FAILS else 1.2, 0.8, 1.3), p)
+
+    holds, fails, undecided = (TestOutcome.HOLDS, TestOutcome.FAILS, TestOutcome.UNDECIDED)
+    for places, word in (
+        ([place(holds, 0.03)] * 40, holds),
+        ([place(holds, 0.001)] * 39 + [place(fails, 0.03)], undecided),
+        ([place(holds, 0.001)] * 39 + [place(fails, 1e-6)], fails),
+        ([place(holds, 0.001), place(undecided, 0.5)], undecided),
+        ([place(holds, None), place(fails, None)], fails),
+        ([place(holds, 0.01), place(TestOutcome.NOT_JUDGED, None)], holds),
+        ([place(TestOutcome.NOT_JUDGED, None)], TestOutcome.NOT_JUDGED),
+    ):
+        assert family(places).finding is word
 
 
 def test_the_worst_of_several_is_the_closest_of_the_worst_kind():

@@ -106,13 +106,14 @@ def climbed(arm: str, last: list[str], limit: float) -> Verdict:
 
 def test_survival_is_judged_in_every_replicate_and_at_the_largest_size():
     """One late replicate of five shows no hardness, and an answer that failed at the largest N is no survival."""
-    hard, soft = runtime_by_size.EXACT_H.label, runtime_by_size.RELAXED_H.label
+    hard, soft, other = (a.label for a in (runtime_by_size.EXACT_H, runtime_by_size.TABLES, runtime_by_size.RELAXED_H))
 
     def found(arm: str, last: list[str]) -> TestOutcome:
         return climbed(arm, last, 1800.0).finding
 
     assert found(hard, [LATE] * 5) is found(soft, [ANSWER] * 5) is TestOutcome.HOLDS
     assert found(hard, [LATE] + [ANSWER] * 4) is found(soft, [LATE] + [ANSWER] * 4) is TestOutcome.FAILS
+    assert found(other, [LATE] + [ANSWER] * 4) is TestOutcome.NOT_JUDGED
     assert found(soft, [REFUSED] * 5) is found(hard, [REFUSED] * 5) is TestOutcome.NOT_JUDGED
 
 
@@ -232,46 +233,6 @@ def test_half_the_noise_is_that_of_twice_the_epsilon():
     assert {arm.label for arm in error_by_level.EXPERIMENT.arms} >= {half.label for half in HALF.values()}
     compete = {arm.label for arm in error_by_epsilon.EXPERIMENT.arms}
     assert not compete & {half.label for half in HALF.values()}
-
-
-def test_printed_errors_come_out_with_half_the_noise_alone():
-    """From made-up errors: the verdicts tell which noise gives the printed totals, and in whose reading."""
-    rows = [
-        {"data": CENSUS.name, "real": False, "epsilon": 1.0, "arm": arm, "replicate": r, "status": "OPTIMAL"}
-        | {f"l1_level{i}": x * (1 + 0.01 * r) for i, x in enumerate(levels)}
-        | {"l1_total_level0": sum(levels) * (1 + 0.01 * r)}
-        for arm, levels in {
-            "M_H^dp": (2_400, 10_000, 260_000),
-            HALF["M_H^dp"].label: (1_200, 5_000, 130_000),
-            "M_c^r": (240, 4_000, 157_000),
-        }.items()
-        for r in range(5)
-    ]
-    found = error_by_level.EXPERIMENT.verdicts(pd.DataFrame(rows))
-    half = {v.claim.split("with ")[1]: (v.finding, v.cause) for v in found if "M_H^dp comes out" in v.claim}
-    assert half == {
-        "the stated noise, within 20%": (TestOutcome.FAILS, Cause.NUMBER),
-        "half the stated noise, within 20%": (TestOutcome.HOLDS, Cause.READING),
-    }
-    (relaxation,) = (v for v in found if "exact relaxation" in v.claim)
-    assert relaxation.finding is TestOutcome.FAILS
-
-
-def test_printed_violations_are_judged_in_either_unit():
-    """Made up: as many pairs of a size and a region as printed, a tenth of them counted by level."""
-    printed = next(p for p in fioretto.VIOLATIONS if (p.data, p.arm, p.epsilon) == ("Census", "M_H^r", "1"))
-    rows = [
-        {"data": CENSUS.name, "real": False, "epsilon": 1.0, "arm": "M_H^r", "replicate": r, "status": "RELAXED",
-         "l1_level0": 1.0, "l1_total_level0": 1.0, "cv_levels_level0": printed.value / 10 + r,
-         "cv_regions_level0": printed.value + r}
-        for r in range(5)
-    ]  # fmt: skip
-    found = [v for v in error_by_level.EXPERIMENT.verdicts(pd.DataFrame(rows)) if "#CV" in v.claim]
-    assert [v.finding for v in found] == [TestOutcome.FAILS, TestOutcome.HOLDS]
-    assert {v.cause for v in found} == {Cause.STAND_IN}
-    assert [v.judgement.effect.ratio for v in found] == pytest.approx([0.1, 1], rel=0.02)
-    most = {data: 2 * sizes for data, sizes in fioretto.SIZES.items()}
-    assert all(p.value <= most[p.data] for p in fioretto.VIOLATIONS), "never more than pairs of a size and a level"
 
 
 def test_saturated_errors_are_not_compared():

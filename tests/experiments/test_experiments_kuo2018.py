@@ -11,6 +11,7 @@ from smoke_cells import needs, one_quick, runs_draws_and_judges, stored
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
+from pgsr.algorithms.isotonic.regression import isotonic_l1
 from pgsr.data import Estimate
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Merge
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
@@ -182,6 +183,17 @@ def test_g1_root_errors():
     found = computed(on(norms.EXPERIMENT, TAXI_ROOT, (Fraction(1),), scale(8, 60)))
     for arm, error in (("Hc L1, smallest optimum", 2_821.8), ("Hc L2", 2_896), ("Hg L2", 11_146)):
         assert near(levels(found, arm, Fraction(1), "emd"), (error,), 10), arm
+
+
+@needs_taxi
+def test_the_run_of_the_authors_readme():
+    """Their noise is NumPy's of seed 20 on the counts of sizes 1..K; 2,801 is printed, 2,815 errs our optimal fit."""
+    true = np.cumsum(TAXI_ROOT.truth().counts[0])
+    rng, sizes = np.random.RandomState(20), len(true) - 1
+    noise = rng.geometric(1 - np.exp(-1), sizes) - rng.geometric(1 - np.exp(-1), sizes)
+    fitted = isotonic_l1((true[1:] + noise)[:-1], 0, int(true[-1]))
+    assert np.abs(fitted - true[1:-1]).sum() == 2_815
+    assert kuo.K3_SINGLE_RUN.value == pytest.approx(2_815, rel=0.01)
 
 
 # Three levels by epsilon per level, five-run prototypes.

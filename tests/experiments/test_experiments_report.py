@@ -50,8 +50,8 @@ from pgsr.figures.drawing import LEVELS, log_places, new_figure
 from pgsr.methods.method import Seconds
 
 SMOKE = Profile.SMOKE
-PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>")
-ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2")
+PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>", 10)
+ELSEWHERE = Printed("T1", "Large", "first", "1", 1, "emd", 1234.5, "table 2", 10)
 REAL = replace(sweeps.SMALL, real=True)
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
@@ -141,7 +141,7 @@ def written(tmp_path_factory) -> str:
 
 def test_numbers_stand_beside_what_is_printed(written):
     text = Page(written).text
-    assert "EMD, mean per region (entities) root 10.33 0.8819 1.528 3 10.5 0.984 not judged, 3 of 5 replicates" in text
+    assert "EMD, mean per region (entities) root 10.33 0.8819 1.528 3 10.5 0.984 too few replicates: 3 of 5" in text
     assert "small (real), epsilon 1: one" in text
     why = "no results on large"
     assert f"Large first 1 level 1 EMD, mean per region (entities) 1,234.5 table 2 {why}" in text
@@ -246,7 +246,7 @@ def test_no_verdict_below_five_replicates_and_none_without_a_test():
             compared(1.0, dict(enumerate(few))),
             at_most(dict(enumerate(few)), 1.0, 2.0),
             separated(few, [0.0, 1.0, 0.5, 0.2, 0.1]),
-            agrees(few, 5.0),
+            agrees(few, 5.0, 10),
             in_every_replicate(False, n, "a rule"),
         ):
             assert judged.test
@@ -448,7 +448,7 @@ def test_a_refused_solver_is_named_and_not_drawn():
         for task in runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
     ]
     figure = runtime_by_size.plot(to_frame(entries))
-    assert "no answer at the smallest N, so not drawn: M_H, Gurobi" in figure.get_suptitle().replace("\n", " ")
+    assert "refused at the smallest N, so not drawn: M_H, Gurobi" in figure.get_suptitle().replace("\n", " ")
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "M_H, HiGHS" in shown
     assert not [label for label in shown if "Gurobi" in label]
