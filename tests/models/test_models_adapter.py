@@ -77,7 +77,7 @@ def test_a_solver_that_does_not_keep_its_limit_is_left_behind():
         end.set()
         assert time.perf_counter() - start < MINUTES
         assert result.status is Status.TIMED_OUT
-        assert "had no answer at the time limit of 0.2 s (it did not stop by itself)" in result.reason
+        assert "had no answer at the time limit of 0.2 s (it does not stop, and is still running in this process)" in result.reason
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,24 @@ def test_a_time_limit_below_any_solver_is_a_status():
     steps = Problem.m_c(noisy_steps(census_like("divisions", 60, 1_000_000)), norm=1).relaxed()
     for name in ("GLOP", "PDLP"):
         assert MathOpt(name).solve(steps, 0.02).status in (Status.TIMED_OUT, Status.FAILED)
+
+
+@pytest.mark.few(3)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "method", [Direct("HIGHS"), Direct("PIQP"), Scipy(), MathOpt("GLOP"), Scip(), CpSat()], ids=repr
+)
+def test_a_limit_of_two_seconds_is_kept_at_a_hundred_thousand_unknowns(method):
+    """Windows were laid for nine seconds after it; who is late is named. A busy machine gets twice the time."""
+    steps = noisy_steps(census_like("counties", 30))
+    toy = Problem.m_c(noisy_steps(census_like("divisions", 3, 1_000)))
+    for problem in (Problem.m_c(steps), Problem.isotonic(steps)):
+        method.solve(toy)  # imports
+        start = time.perf_counter()
+        result = method.solve(problem, 2.0)
+        spent = time.perf_counter() - start
+        assert spent <= 6.0, result
+        assert result.status is not Status.TIMED_OUT or "time" in result.reason
 
 
 EVERY = [Cvxpy(name) for name in ("HIGHS", "SCS", "GUROBI", "SCIP", "SCIPY")]
