@@ -9,6 +9,7 @@ from pgsr.models.adapter import Squares
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.direct_ import Direct
 from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.matching_ import Assignment, TransportFlow, TransportLp
@@ -24,6 +25,7 @@ __all__ = [
     "Copt",
     "CpSat",
     "Cvxpy",
+    "Direct",
     "Flow",
     "Gurobi",
     "MathOpt",

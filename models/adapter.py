@@ -140,7 +140,8 @@ class SolverModel(GatedMethod):
         with closing(self.build(program)) as built:
             built.compile(time_limit)
             formulated = time.perf_counter()
-            solved = built.optimize(time_limit)
+            left = None if time_limit is None else max(0.01, time_limit - (formulated - start))
+            solved = built.optimize(left)
             spent = time.perf_counter() - formulated
             return Run(built.read(solved), formulated - start, spent)
 
@@ -321,9 +322,12 @@ class SolverModel(GatedMethod):
 
     def _once(self, program: SolverProgram, clock: "Clock", exact: bool = False) -> SolverAnswer:
         """Solve a program, part by part where that helps; it is not scaled where vertices shall be `exact` integers."""
-        together = not self.prefers_parts and self.too_large(program) is None
+        apart = self.prefers_parts and len(program.order_right) > 0  # without order, a call costs more than the part
+        apart = apart or self.too_large(program) is not None
         found: list[tuple[ProgramPart, SolverAnswer]] = []
-        for part in parts(program, apart=not together):
+        for part in parts(program, apart):
+            if clock.expired:
+                return SolverAnswer(SolverClaim.STOPPED, "no time was left for its next program")
             answer = self._called(part.program, clock, exact)
             found.append((part, answer))
             if answer.values is None:
@@ -348,7 +352,7 @@ class SolverModel(GatedMethod):
             raise Stopped(Status.FAILED, what) from error
         if run is None and left is not None and clock.deadline.spent - before >= left:
             clock.add(Run(SolverAnswer(SolverClaim.STOPPED), 0.0, clock.deadline.spent - before))
-            return SolverAnswer(SolverClaim.STOPPED, "it did not stop by itself")
+            return SolverAnswer(SolverClaim.STOPPED, "it does not stop, and is still running in this process")
         if not isinstance(run, Run) or not isinstance(run.answer, SolverAnswer):
             raise Stopped(Status.FAILED, f"{self.name}: {_not_a_run(run)}")
         clock.add(run)
@@ -368,7 +372,7 @@ class SolverModel(GatedMethod):
         if program.norm == 1:
             pieces = magnitudes(program)
         else:
-            around = values if values is not None else relaxed_optimum(program, clock.deadline.left)
+            around = values if values is not None else relaxed_optimum(problem, program, clock.deadline)
             pieces = window(program, around)
         duals = None if start is None or program.integer else duals_to_start(program, problem, start)
         clock.add(Run(SolverAnswer(SolverClaim.STOPPED), clock.deadline.spent - before, 0.0))
@@ -426,7 +430,7 @@ class SolverModel(GatedMethod):
         Choices are no choices without integers, and a start is one of the search for integers.
         """
         choosing = problem.conditions is not None and problem.conditions.choices is not None
-        return self.finds_vertices and not choosing and not (started and ProgramKind.MILP in self.starts)
+        return self.finds_whole(problem) and not choosing and not (started and ProgramKind.MILP in self.starts)
 
     @property
     def prefers_parts(self) -> bool:
@@ -435,11 +439,13 @@ class SolverModel(GatedMethod):
 
     @property
     def finds_vertices(self) -> bool:
-        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network.
-
-        SCIP's are not after its presolve, so it gets integers at once.
-        """
+        """Whether solutions of linear programs are vertices, which are whole where the matrix is a network."""
         return ProgramKind.LP in self.takes
+
+    def finds_whole(self, problem: Problem) -> bool:
+        """Say whether solutions are likely to be whole without declared integers."""
+        del problem
+        return self.finds_vertices
 
 
 def _not_a_run(given: object) -> str:

@@ -14,13 +14,15 @@ from pathlib import Path
 from pgsr.errors import PgsrError
 from pgsr.machine.version import DISTRIBUTION
 from pgsr.methods.method import Method
-from pgsr.models import copt_, cpsat_, flow_, gurobi_, qpsolvers_, scip_, xpress_
+from pgsr.models import copt_, cpsat_, direct_, flow_, gurobi_, qpsolvers_, scip_, xpress_
 from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cvxpy_ import SOLVERS as CVXPY_SOLVERS
 from pgsr.models.cvxpy_ import Cvxpy
 from pgsr.models.cvxpy_program import REMEDIES as CVXPY_REMEDIES
+from pgsr.models.direct_ import SOLVERS as DIRECT_SOLVERS
+from pgsr.models.direct_ import Direct
 from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.mathopt_ import SOLVERS as MATHOPT_SOLVERS
@@ -98,20 +100,21 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
         through: another package that calls the solver, "" if none.
     """
     missing = [name for name in filter(None, (through, package)) if not _version(name)]
-    requirement = {"highspy": "'highspy>=1.16'", "coptpy": copt_.REQUIREMENT}
+    requirement = {**direct_.REQUIREMENTS, "coptpy": copt_.REQUIREMENT}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
     return SolverInfo(method, _solves(method), package, found, licence, limit, remedy, through)
 
 
 def cvxpy() -> list[SolverInfo]:
-    """Describe the solvers that CVXPY calls."""
+    """Describe the solvers that CVXPY calls, and those of them that are called without it as well."""
     packages = {"GLOP": "ortools", "PDLP": "ortools", "HIGHS": "highspy", "GUROBI": "gurobipy", "SCIP": "pyscipopt"}
     packages |= {"CUOPT": "cuopt-cu12", "CUCLARABEL": "cupy-cuda12x"}
     licences = {"HIGHS": "MIT", "PIQP": "BSD", "SCS": "MIT", "SCIPY": "BSD", "QOCO": "BSD"}
+    ways = (*((Direct, name, "") for name in DIRECT_SOLVERS), *((Cvxpy, name, "cvxpy") for name in CVXPY_SOLVERS))
     infos = [
-        solver_info(Cvxpy(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", "cvxpy")
-        for name in CVXPY_SOLVERS
+        solver_info(of(name), packages.get(name, name.lower()), licences.get(name, "Apache 2.0"), "memory", through)
+        for of, name, through in ways
     ]
     none = "commercial, none found", "nothing without a licence", CVXPY_REMEDIES["MOSEK"]
     commercial = {"gurobipy": _gurobi, "mosek": lambda info: _commercial(info, mosek_license_file(), *none)}

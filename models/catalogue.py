@@ -12,6 +12,8 @@ from pgsr.models.copt_ import Copt
 from pgsr.models.cpsat_ import CpSat
 from pgsr.models.cvxpy_ import SOLVERS as OF_CVXPY
 from pgsr.models.cvxpy_ import Cvxpy
+from pgsr.models.direct_ import SOLVERS as OF_PACKAGES
+from pgsr.models.direct_ import Direct
 from pgsr.models.flow_ import Flow
 from pgsr.models.gurobi_ import Gurobi
 from pgsr.models.matching_ import Assignment, TransportFlow, TransportLp
@@ -29,7 +31,6 @@ NOT_COMPARED = Use.EVERYWHERE & ~Use.COMPARE
 
 USES_BY_CVXPY = {
     "CLARABEL": Use.EVERYWHERE,
-    "HIGHS": Use.EVERYWHERE,
     "SCIP": Use.EVERYWHERE,
     "PDLP": NOT_COMPARED & ~Use.AGREEMENT,  # not six digits: there and in comparisons it comes through MathOpt
     "MOSEK": NOT_COMPARED & ~Use.AGREEMENT,  # says nothing without a licence
@@ -37,7 +38,7 @@ USES_BY_CVXPY = {
     "CUCLARABEL": NOT_COMPARED & ~Use.AGREEMENT,
 }
 
-ELSEWHERE = {"GUROBI", "SCIP", "SCIPY", "GLOP", "PDLP"}
+ELSEWHERE = {"GUROBI", "SCIP", "SCIPY", "GLOP", "PDLP", *OF_PACKAGES}
 """Solvers of CVXPY whose plain name is another model's: of their own interface, or of the one that takes more."""
 
 SOLVERS: tuple[Entry, ...] = (
@@ -63,6 +64,7 @@ SOLVERS: tuple[Entry, ...] = (
         needs="ortools",
         name="table_constraints",
     ),
+    *(Entry(Direct(name), uses=Use.EVERYWHERE if name == "HIGHS" else NOT_COMPARED) for name in OF_PACKAGES),
     *(
         Entry(
             Cvxpy(name),

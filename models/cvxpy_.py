@@ -50,14 +50,12 @@ SOLVERS: Mapping[str, _Known] = {
         "time_limit",
         ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
         "mip_rel_gap",
-        frozenset({ProgramKind.MILP}),
     ),
     "OSQP": _Known(
         _BOTH,
         "osqp",
         "time_limit",
         ("eps_abs", "eps_rel"),
-        starts=_BOTH,
         # Its own default is no polishing; with it OSQP prints lines that nobody asked for.
         options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": False},
     ),

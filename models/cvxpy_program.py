@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from hashlib import sha256
-from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -74,8 +73,8 @@ class CvxpyProgram(Built):
     def compile(self, time_limit: float | None) -> None:
         options = self.options(time_limit, self.program.is_integer)
         self.compiled = (*self.native.get_problem_data(self.solver, solver_opts=options), options)
-        if self.program.start is not None and self.solver in _PAST:
-            self.native._solver_cache[self.solver] = _PAST[self.solver](self.program, self.compiled[0], options)
+        if self.program.start is not None and self.solver == "SCS":
+            self.native._solver_cache[self.solver] = _past_of_scs(self.program, self.compiled[0])
 
     def optimize(self, time_limit: float | None) -> None:
         cvxpy, native = load("cvxpy"), self.native
@@ -365,48 +364,13 @@ def _without_banner() -> Iterator[None]:
         highs.enableCallbacks = usual
 
 
-def _past_of_highs(program: SolverProgram, data: Any, options: Any) -> Any:
-    """What CVXPY keeps of a solve with HiGHS, from which the next one starts."""
-    del data, options
-    solution = load("highspy").HighsSolution()
-    solution.col_value = np.asarray(program.start).tolist()
-    return None, None, {"model_status": "kOptimal", "solution": solution}
-
-
-def _past_of_scs(program: SolverProgram, data: Any, options: Any) -> Any:
-    """What CVXPY keeps of a solve with SCS: values, duals and slacks."""
-    del options
-    y = _all_duals(program, data["A"].shape[0])
-    return {"x": program.start, "y": y, "s": data["b"] - data["A"] @ program.start}
-
-
-def _past_of_osqp(program: SolverProgram, data: Any, options: Any) -> Any:
-    """What CVXPY keeps of a solve with OSQP: a solver with its program, and what it found."""
-    n_rows = len(data["b"]) + len(data["G"])
-    rows = sparse.csc_matrix(sparse.vstack([data["A"], data["F"]]))
-    low = np.concatenate([data["b"], np.full(len(data["G"]), -np.inf)])
-    solver = load("osqp").OSQP()
-    squares = sparse.csc_matrix(sparse.triu(data["P"]))
-    solver.setup(squares, data["q"], rows, low, np.concatenate([data["b"], data["G"]]), verbose=False, **options)
-    found = SimpleNamespace(x=program.start, y=_all_duals(program, n_rows), info=SimpleNamespace(status_val=1))
-    return solver, data, found
-
-
-def _all_duals(program: SolverProgram, n_rows: int) -> np.ndarray:
-    """The duals to start from, of equalities, inequalities and bounds; 0 where none are known."""
-    y = np.zeros(n_rows)
+def _past_of_scs(program: SolverProgram, data: Any) -> Any:
+    """What CVXPY would keep of a solve with SCS that had ended at the start: values, duals and slacks."""
+    y = np.zeros(data["A"].shape[0])
     if program.start_duals is not None:
         low, high = np.isfinite(program.lower), np.isfinite(program.upper)
         of_bounds = program.start_bound_duals
         of_sides = np.maximum(-of_bounds[low], 0.0), np.maximum(of_bounds[high], 0.0)
         known = np.concatenate([*program.start_duals, *of_sides])
         y[: len(known)] = known
-    return y
-
-
-_PAST: Mapping[str, Callable[[SolverProgram, Any, Any], Any]] = {
-    "HIGHS": _past_of_highs,
-    "SCS": _past_of_scs,
-    "OSQP": _past_of_osqp,
-}
-"""What CVXPY would keep of a solve that had ended at the start; it starts these solvers from that alone."""
+    return {"x": program.start, "y": y, "s": data["b"] - data["A"] @ program.start}

@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.data.views import View
 from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.noise.measurement import Totals
+from pgsr.problems.problem import Problem
 
 LARGEST = 20_000
 """Most unknowns: the model is built one Python object per unknown and row."""
@@ -37,6 +40,13 @@ class Scip(SolverModel):
     @property
     def starts(self) -> frozenset[ProgramKind]:
         return self.takes
+
+    def finds_whole(self, problem: Problem) -> bool:
+        """Say whether rows are a network's. SCIP's presolve leaves halves in M_H with the root's total alone."""
+        halved = problem.view is View.COUNTS and problem.totals is not Totals.REGIONS
+        several = problem.view is View.CUMULATIVE and problem.hierarchy.n_levels > 2
+        bounds_alone = problem.conditions is None or problem.conditions.bounds_alone
+        return bounds_alone and not (problem.consistent and (halved or several))
 
     def unavailable(self) -> Result | None:
         return not_installed("pyscipopt") if load("pyscipopt") is None else None

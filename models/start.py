@@ -24,7 +24,7 @@ def values_to_start(problem: Problem, program: Program, start: Result) -> np.nda
     Raises:
         MethodError: values are not finite; or sizes are ranked and a region has another number of groups than here.
     """
-    x = _cells(problem, start)
+    x = cells_of(problem, start)
     if not np.isfinite(x).all():
         raise MethodError("warm_start has values that are not finite; give a result of solve, or None")
     x = nearest(x) if program.integer else x
@@ -57,8 +57,8 @@ def duals_to_start(program: Program, problem: Problem, start: Result) -> tuple[n
     return equalities, np.concatenate([order, np.maximum(of_stated[above], 0.0), np.maximum(-of_stated[below], 0.0)])
 
 
-def _cells(problem: Problem, start: Result) -> np.ndarray:
-    """The estimate in the problem's view, cell by cell."""
+def cells_of(problem: Problem, start: Result) -> np.ndarray:
+    """Write the estimate of a result in the problem's view, cell by cell."""
     estimate = start.estimate
     if problem.view is View.RANKED:
         counts = np.maximum(nearest(np.asarray(estimate.as_counts)), 0)

@@ -23,7 +23,9 @@ from pgsr.estimators import (
     TwoStage,
 )
 from pgsr.methods.catalogue import Entry, Proof, Use
+from pgsr.methods.method import Method
 from pgsr.noise import SplitByRoot
+from pgsr.problems.problem import Problem
 
 CUMULATIVE, RANKED, SPLIT = View.CUMULATIVE, View.RANKED, SplitByRoot()
 
@@ -79,3 +81,17 @@ METHODS: tuple[Entry, ...] = (
 )
 """The catalogue of our own methods, from which comparisons, pages, checks, warm-up and releases have their lists; the
 models of solvers continue it (`pgsr.models.catalogue`)."""
+
+
+def exact_method(problem: Problem) -> Method | None:
+    """Find the first exact algorithm that takes a problem as it is stated; None if there is none.
+
+    Algorithms that round a relaxation cell by cell, and those for tiny problems alone, are asked by their own names.
+    """
+    for entry in METHODS:
+        method = entry.method
+        if isinstance(method, Method) and not entry.small and entry.answer is not Proof.VALID:
+            rounds = problem.integer and getattr(method, "rounds_relaxation", False)
+            if not rounds and method.supports(problem) is None:
+                return method
+    return None

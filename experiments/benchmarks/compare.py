@@ -26,7 +26,7 @@ from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.engine.progress import Progress
 from pgsr.machine.isolation import Template
-from pgsr.models import Cvxpy
+from pgsr.models import Direct
 
 
 class Data(StrEnum):
@@ -150,7 +150,7 @@ class CompareExperiment:
             for variant in chosen(self.problems):
                 arms = variant.arms(noisy, self.size)
                 if self.is_national and variant.words.startswith("M_H: "):
-                    arms.append(("Cvxpy('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Cvxpy("CLARABEL")))
+                    arms.append(("Direct('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Direct("CLARABEL")))
                 if arms:
                     parts.append((variant, arms))
             sections = []

@@ -1,7 +1,6 @@
 """The benchmark of general solvers beside pgsr, each at its best formulation, from 10^4 to 3.2 million unknowns."""
 
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,12 +11,7 @@ from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjec
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.benchmarks.scale import NationalProblem
 from pgsr.methods import Method
-from pgsr.methods.method import Result
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
-from pgsr.models.adapter import Run, SolverModel
-from pgsr.models.optional import load, not_installed
-from pgsr.models.program import ProgramKind, SolverProgram
-from pgsr.models.relaxed import by_clarabel
+from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.noise import Measurement
 
 MAX_SIZES = (3, 30, 300, 1000)
@@ -29,34 +23,14 @@ LIMIT = 120.0
 FILE = "peers.json"
 
 
-@dataclass(frozen=True, repr=False)
-class Clarabel(SolverModel):
-    """Clarabel by its own interface, without the time that CVXPY takes to compile; a peer of this benchmark."""
-
-    @property
-    def takes(self) -> frozenset[ProgramKind]:
-        return frozenset({ProgramKind.LP, ProgramKind.QP})
-
-    @property
-    def finds_vertices(self) -> bool:
-        return False
-
-    def unavailable(self) -> Result | None:
-        return not_installed("clarabel") if load("clarabel") is None else None
-
-    def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        start = time.perf_counter()
-        return Run(by_clarabel(program, 1e-9, time_limit, refined=True), 0.0, time.perf_counter() - start)
-
-
 def m_c_l1_relaxed(noisy: Measurement, _: CountOfCounts) -> Problem:
     return Problem.m_c(noisy, norm=1, totals="regions").relaxed()
 
 
 INTEGER: tuple[Method, ...] = (
-    Scipy(), Cvxpy("HIGHS"), MathOpt("GLOP"), Flow(), Gurobi(), MathOpt("GSCIP"), Scip(), CpSat(),
+    Scipy(), Direct("HIGHS"), MathOpt("GLOP"), Flow(), Gurobi(), MathOpt("GSCIP"), Scip(), CpSat(),
 )  # fmt: skip
-REAL: tuple[Method, ...] = (Clarabel(), Cvxpy("CLARABEL"), MathOpt("PDLP"), Gurobi())
+REAL: tuple[Method, ...] = (Direct("CLARABEL"), Cvxpy("CLARABEL"), MathOpt("PDLP"), Gurobi())
 LINEAR: tuple[Method, ...] = (Scipy(), MathOpt("GLOP"), MathOpt("PDLP"), Gurobi())
 
 QUESTIONS = (

@@ -32,7 +32,7 @@ RANKS = (View.RANKED, SplitByRoot())
 """The views that measure a cell for a group."""
 
 INTERFACES = (
-    ("Scipy()", "MathOpt('HIGHS')", "Cvxpy('HIGHS')"),
+    ("Direct('HIGHS')", "Scipy()", "MathOpt('HIGHS')"),
     ("MathOpt('GSCIP')", "Scip()", "Cvxpy('SCIP')"),
 )
 """The interfaces to one solver, HiGHS and SCIP, fastest first."""
@@ -40,6 +40,7 @@ INTERFACES = (
 IMPORTS = (
     "cvxpy",
     "gurobipy",
+    "highspy",
     "ortools.graph.python.min_cost_flow",
     "ortools.math_opt.python.mathopt",
     "ortools.sat.python.cp_model",

@@ -166,7 +166,7 @@ def _step_prices(problem: Problem) -> tuple[np.ndarray, np.ndarray | None]:
     Its solution besides, if it is integer: then it is the optimum, as it is wherever the conditions are a network.
     """
     program = formulate(problem)
-    around = relaxed_optimum(program)
+    around = relaxed_optimum(problem, program)
     pieces = window(program, np.zeros(program.n) if around is None else around)
     while True:
         answer = Scipy().run(pieces.columns(integers=False, start=None), SOLVER_LIMIT).answer

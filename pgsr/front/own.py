@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from pgsr import own_methods
-from pgsr.methods.catalogue import Proof
 from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.problem import Problem
 
@@ -11,8 +10,6 @@ from pgsr.problems.problem import Problem
 @dataclass(frozen=True)
 class OwnAlgorithm:
     """Solves a problem by the first exact algorithm of our catalogue that takes it as it is stated.
-
-    Algorithms that round a relaxation cell by cell, and those for tiny problems alone, are asked by their own names.
 
     Status: as of the algorithm; UNSUPPORTED where there is none.
 
@@ -28,13 +25,7 @@ class OwnAlgorithm:
 
     def of(self, problem: Problem) -> Method | None:
         """Find the algorithm; None if there is none."""
-        for entry in own_methods.METHODS:
-            method = entry.method
-            if isinstance(method, Method) and not entry.small and entry.answer is not Proof.VALID:
-                rounds = problem.integer and getattr(method, "rounds_relaxation", False)
-                if not rounds and method.supports(problem) is None:
-                    return method
-        return None
+        return own_methods.exact_method(problem)
 
     def supports(self, problem: Problem) -> str | None:
         """Give the reason why none of our algorithms solves this problem, or None."""

@@ -78,7 +78,7 @@ def test_m_h_and_m_c_show_every_interface_to_a_solver_and_other_parts_one() -> N
     assert [variant.words[:4] for variant in VARIANTS if variant.interfaces] == ["M_H:", "M_c:"]
     relaxed = next(variant for variant in VARIANTS if variant.words.startswith("M_H^r:"))
     squares = {label for label, *_ in relaxed.arms(noisy, Size.SMALL)}
-    assert "Cvxpy('HIGHS')" in squares, "the interface that takes the problem stands for its solver"
+    assert "Direct('HIGHS')" in squares, "the interface that takes the problem stands for its solver"
     known = {repr(entry.method) for entry in ALL_SOLVERS if Use.COMPARE in entry.uses}
     assert {label for interfaces in INTERFACES for label in interfaces} <= known
 

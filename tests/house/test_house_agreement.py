@@ -7,8 +7,8 @@ from pgsr.experiments.benchmarks.agreement import PROBLEMS, agreement, table
 
 pytestmark = pytest.mark.slow
 
-GENERAL = ("Cvxpy", "MathOpt", "QpSolvers", "Scip", "Gurobi", "CpSat", "Xpress")
-UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')")
+GENERAL = ("Cvxpy", "Direct", "MathOpt", "QpSolvers", "Scip", "Gurobi", "CpSat", "Xpress")
+UNSTEADY = ("Cvxpy('HIGHS')", "Cvxpy('OSQP')", "Cvxpy('SCS')", "Direct('HIGHS')", "Direct('OSQP')")
 
 
 @pytest.mark.few(4)

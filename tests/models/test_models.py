@@ -11,7 +11,7 @@ from model_problems import noisy_steps, random_problem, states_problem
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
-from pgsr.models import CpSat, Cvxpy, MathOpt, Scipy
+from pgsr.models import CpSat, Cvxpy, Direct, MathOpt, Scipy
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.noise import Geometric, Totals
@@ -37,7 +37,7 @@ def test_a_rounded_answer_is_optimal_where_a_certificate_proves_it_and_nowhere_e
 
 def test_a_false_solved_is_a_failed_row():
     """OSQP with a loose tolerance says 'solved'; our residuals say otherwise."""
-    result = Cvxpy("OSQP", options={"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(states_problem("0.1"))
+    result = Direct("OSQP", options={"eps_abs": 1e-1, "eps_rel": 1e-1}).solve(states_problem("0.1"))
     assert result.status is Status.FAILED
     assert "OSQP says it solved" in result.reason
     assert result.refused.values.shape == states_problem().target.shape
@@ -49,8 +49,8 @@ def test_osqp_passes_our_checks_unless_it_has_the_tolerances_of_cvxpy():
     steps = noisy_steps(census_like("divisions", 10, 1_000_000))
     problems = states_problem("0.1"), Problem.m_c(steps), Problem.m_c(steps, norm=1)
     for stated in problems:
-        assert Cvxpy("OSQP").solve(stated.relaxed()).status is Status.OPTIMAL
-    loose = Cvxpy("OSQP", options={"eps_abs": 1e-5, "eps_rel": 1e-5}).solve(problems[-1].relaxed())
+        assert Direct("OSQP").solve(stated.relaxed()).status is Status.OPTIMAL
+    loose = Direct("OSQP", options={"eps_abs": 1e-5, "eps_rel": 1e-5}).solve(problems[-1].relaxed())
     assert loose.status is Status.FAILED
     assert "tighten its tolerances" in loose.reason
 
@@ -128,7 +128,7 @@ def test_ranked_sizes_out_of_bounds_or_order_are_violations(claim):
     assert judge([1, 2, 2, 3]).certificate.feasible
 
 
-@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), Cvxpy("HIGHS"), MathOpt("PDLP")], ids=repr)
+@pytest.mark.parametrize("method", [Direct("CLARABEL"), Direct("PIQP"), Direct("HIGHS"), MathOpt("PDLP")], ids=repr)
 def test_counts_of_1e8_are_no_harder(method):
     """Programs are centred on the noisy values, so tolerances are relative to the noise, not to the counts."""
     rng = rng_of(5)
@@ -143,7 +143,7 @@ def test_counts_of_1e8_are_no_harder(method):
             assert abs(result.residuals.gap) <= 1e-6
 
 
-@pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Cvxpy("PIQP"), MathOpt("PDLP")], ids=repr)
+@pytest.mark.parametrize("method", [Direct("CLARABEL"), Direct("PIQP"), MathOpt("PDLP")], ids=repr)
 def test_noise_of_any_size_is_no_harder(method):
     """Programs are divided by the size of the noise; without it CLARABEL calls these infeasible.
 

@@ -103,11 +103,11 @@ def test_who_solves_what():
 
 @pytest.mark.few(1)
 @pytest.mark.slow
-@pytest.mark.parametrize("order", ["Cvxpy('HIGHS'), MathOpt('HIGHS')", "MathOpt('HIGHS'), Cvxpy('HIGHS')"])
+@pytest.mark.parametrize("order", ["Direct('HIGHS'), MathOpt('HIGHS')", "MathOpt('HIGHS'), Direct('HIGHS')"])
 def test_solvers_share_one_process(order):
     """The package highspy and OR-tools each bring HiGHS; both must load and solve, whichever comes first."""
     code = (
-        "from pgsr import Hierarchy, Problem\nfrom pgsr.models import Cvxpy, MathOpt\n"
+        "from pgsr import Hierarchy, Problem\nfrom pgsr.models import Direct, MathOpt\n"
         "tree = Hierarchy.from_parents(['US', 'GA', 'MI'], [-1, 0, 0])\n"
         "problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10, norm=1)\n"
         f"for method in ({order}):\n    print(method.solve(problem).status.name)\n"

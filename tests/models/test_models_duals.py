@@ -15,7 +15,7 @@ from pgsr.algorithms import CumulativeProjection, MeanConsistency, RegionTotalsP
 from pgsr.errors import NoDualsError
 from pgsr.experiments.benchmarks.agreement import PROBLEMS as RANDOM
 from pgsr.experiments.benchmarks.agreement import random_problem
-from pgsr.models import Copt, Cvxpy, Gurobi, MathOpt, QpSolvers, Scipy, Xpress
+from pgsr.models import Copt, Cvxpy, Direct, Gurobi, MathOpt, QpSolvers, Scipy, Xpress
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.programs import named
 from pgsr.problems.programs.named import row_names
@@ -49,7 +49,8 @@ PROBLEMS = {
 PROBLEMS = {name: problem.relaxed() for name, problem in PROBLEMS.items()}
 
 LINEAR = [Scipy(), MathOpt("GLOP"), MathOpt("HIGHS"), Cvxpy("SCIPY"), Cvxpy("GLOP")]
-BOTH = [Cvxpy(name) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP", "SCS", "QOCO")]
+BOTH = [Direct(name) for name in ("CLARABEL", "HIGHS", "OSQP", "PIQP")]
+BOTH += [Cvxpy(name) for name in ("CLARABEL", "SCS", "QOCO")]
 BOTH += [Cvxpy("GUROBI"), MathOpt("PDLP"), Gurobi(), Copt(), Xpress()]
 SQUARES = [QpSolvers(name) for name in ("proxqp", "qpalm", "cvxopt", "daqp", "quadprog")]
 OURS = [TreeProjection(), RegionTotalsProjection(), MeanConsistency(), CumulativeProjection()]

@@ -14,7 +14,7 @@ from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError
-from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
+from pgsr.models import Copt, CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
 from pgsr.models.adapter import STARTING, Route, SolverModel
 from pgsr.models.catalogue import SOLVERS
 from pgsr.models.formulate import formulate
@@ -35,7 +35,7 @@ FIRST_ONLY = [
 """Solvers of integer squares that stop at the first point that they have."""
 
 FEW_STEPS = [
-    Cvxpy("OSQP", options={"max_iter": 25}),
+    Direct("OSQP", options={"max_iter": 25}),
     Cvxpy("SCS", options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 25}),
     MathOpt("PDLP", options={"termination_criteria.iteration_limit": 1}),
     QpSolvers("proxqp", options={"max_iter": 2}),
@@ -43,7 +43,7 @@ FEW_STEPS = [
 """Iterative solvers of continuous squares that may do next to nothing, and what they may do."""
 
 ENOUGH = [
-    Cvxpy("OSQP"),
+    Direct("OSQP"),
     Cvxpy("SCS", options={"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000}),
     MathOpt("PDLP"),
     QpSolvers("proxqp"),
@@ -90,7 +90,7 @@ def test_copt_starts_there():
 
 @pytest.mark.parametrize(
     "method",
-    [CpSat(options={"stop_after_first_solution": True, "cp_model_presolve": False}), MathOpt("HIGHS"), Cvxpy("HIGHS")],
+    [CpSat(options={"stop_after_first_solution": True, "cp_model_presolve": False}), MathOpt("HIGHS"), Direct("HIGHS")],
     ids=repr,
 )
 def test_linear_programs_in_integers_start_there(method, capfd):
@@ -118,11 +118,11 @@ def test_an_optimum_to_start_from_needs_next_to_no_steps(few, enough):
     assert warm.certificate.objective == pytest.approx(optimum.certificate.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", [Cvxpy("OSQP"), MathOpt("PDLP")], ids=repr)
+@pytest.mark.parametrize("method", [Direct("OSQP"), MathOpt("PDLP")], ids=repr)
 def test_linear_programs_start_there_too(method):
     """Magnitudes have rows and unknowns of their own."""
     problem = Problem.m_c(draws(View.CUMULATIVE, 4)[0], norm=1).relaxed()
-    optimum = Cvxpy("HIGHS").solve(problem)
+    optimum = Direct("HIGHS").solve(problem)
     few = {"OSQP": {"max_iter": 100}, "PDLP": {"termination_criteria.iteration_limit": 100}}[method.solver]
     assert replace(method, options=few).solve(problem).status is not Status.OPTIMAL
     warm = replace(method, options=few).solve(problem, warm_start=optimum)
@@ -234,7 +234,7 @@ def test_duals_to_start_from_are_those_that_were_read():
         Flow(),
         Scipy(),
         Cvxpy("CLARABEL"),
-        Cvxpy("PIQP"),
+        Direct("PIQP"),
         Cvxpy("SCIP"),
         Gurobi(),
         MathOpt("GLOP"),

@@ -15,13 +15,13 @@ from pgsr.data import Estimate
 from pgsr.engines.losses import loss, marginal_costs
 from pgsr.errors import PgsrError
 from pgsr.methods.gate import Besides, GatedMethod
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.noise import Totals
 from pgsr.own_methods import METHODS
 from pgsr.problems.conditions import cells
 
-INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
-REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), QpSolvers("proxqp"), Scipy())
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Direct("HIGHS"))
+REAL = (Direct("CLARABEL"), Gurobi(), Direct("PIQP"), MathOpt("PDLP"), QpSolvers("proxqp"), Scipy())
 NORMS = (2, 1)
 TREE = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", "SC", "York")])
 NOISY = np.array([[1, 5, 2], [0, 3, 2], [1, 3, 0], [-1, 2, 1], [0, 1, 1], [1, 2, -1]])

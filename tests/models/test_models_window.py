@@ -60,7 +60,7 @@ def test_windows_moved_from_either_start_reach_the_integer_optimum():
         problem = random_m_h(rng)
         program = formulate(problem)
         near = instance % 2
-        pieces, rounds = window(program, relaxed_optimum(program) if near else None), 0
+        pieces, rounds = window(program, relaxed_optimum(problem, program) if near else None), 0
         while True:
             value, v = solved(pieces.columns(False, None))
             rounds += 1
@@ -125,7 +125,7 @@ def test_a_window_has_about_six_pieces_per_cell_whatever_the_noise():
     for large in (1, 10**4, 10**8):
         problem = Problem.of(np.array([[9, 9], [5, 3], [4, 7]]) * large, tree, groups=20 * large)
         program = formulate(problem)
-        handed = window(program, relaxed_optimum(program)).columns(False, None)
+        handed = window(program, relaxed_optimum(problem, program)).columns(False, None)
         assert handed.n <= program.n * (2 * RADIUS + 3)
         assert handed.m == len(program.right) + len(program.order_right)
 
@@ -217,7 +217,8 @@ def test_windows_are_laid_by_a_relaxation_without_far_bounds():
     """Whether a cell of a million groups is bounded by 0 makes no difference; a cell near 0 keeps its bound."""
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
     problem = Problem.of([[1_000_003, 4], [1_000_000, -7], [0, 9]], tree, groups=1_000_008)
-    relaxed = relaxed_optimum(formulate(problem))
+    problem = problem.where(total(region=("US", "MI")) >= 3)  # which no algorithm of ours takes
+    relaxed = relaxed_optimum(problem, formulate(problem))
     exact = Cvxpy("CLARABEL").solve(problem.relaxed())
     assert relaxed is not None
     changes = np.asarray(exact.estimate.as_counts) - np.array([[1_000_003, 4], [1_000_000, -7], [0, 9]])

@@ -18,7 +18,7 @@ from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError
 from pgsr.methods.method import Method
-from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Direct, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.models.choices import with_indicators
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
@@ -28,7 +28,7 @@ from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
 
-INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Direct("HIGHS"))
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")
 

@@ -16,7 +16,7 @@ from pgsr.errors import CountError, MethodError
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, NoConsistency, Posterior, TwoStage
 from pgsr.methods import Mechanism, metrics
 from pgsr.methods.gate import GatedMethod
-from pgsr.models import CpSat, Cvxpy, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, Scip, Scipy
 from pgsr.noise import Geometric
 from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
@@ -52,8 +52,8 @@ def test_flow_potentials_prove_the_best_point_and_no_other(name, totals):
 
 
 KINDS = [(name, totals, norm) for name in TREES for totals in TOTALS for norm in (1, 2)]
-INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Cvxpy("HIGHS"))
-REAL = (Cvxpy("CLARABEL"), Gurobi(), Cvxpy("PIQP"), MathOpt("PDLP"), Scipy())
+INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Direct("HIGHS"))
+REAL = (Direct("CLARABEL"), Gurobi(), Direct("PIQP"), MathOpt("PDLP"), Scipy())
 OWN = tuple(entry.method for entry in METHODS if isinstance(entry.method, GatedMethod))
 
 

@@ -13,7 +13,7 @@ from pgsr.estimators import BottomUp, Posterior
 from pgsr.front.estimating import noise_of
 from pgsr.front.names import catalogue, estimator_named, method_named
 from pgsr.methods.method import Method
-from pgsr.models import Cvxpy, Gurobi, MathOpt
+from pgsr.models import Cvxpy, Direct, Gurobi, MathOpt
 from pgsr.models.catalogue import all_entries
 from pgsr.noise import Geometric, Noise
 from pgsr.privacy.accounting import Rho
@@ -42,7 +42,8 @@ def test_a_name_means_a_row_of_the_catalogue():
     """Case and signs between words do not count."""
     for name, method in {
         "GUROBI": Gurobi(),
-        "highs": Cvxpy("HIGHS"),
+        "highs": Direct("HIGHS"),
+        "cvxpy:highs": Cvxpy("HIGHS"),
         "glop": MathOpt("GLOP"),
         "MathOpt:HiGHS": MathOpt("HIGHS"),
         "tree-projection": TreeProjection(),
