@@ -368,7 +368,8 @@ class SolverModel(GatedMethod):
         if program.norm == 1:
             pieces = magnitudes(program)
         else:
-            around = values if values is not None else relaxed_optimum(program, clock.deadline.left)
+            left = clock.deadline.left
+            around = values if values is not None else within(None, lambda: relaxed_optimum(program, left))
             pieces = window(program, around)
         duals = None if start is None or program.integer else duals_to_start(program, problem, start)
         clock.add(Run(SolverAnswer(SolverClaim.STOPPED), clock.deadline.spent - before, 0.0))

@@ -38,7 +38,7 @@ class Status(Enum):
     RELAXED = "conditions were relaxed; the violations say which and how often"
     INFEASIBLE = "no point satisfies the conditions"
     UNSUPPORTED = "this method does not solve this problem"
-    NOT_INSTALLED = "a package is missing"
+    NOT_INSTALLED = "a package is missing or cannot be imported"
     UNLICENSED = "the solver has no valid licence"
     TOO_LARGE = "the problem exceeds the licence or the method"
     TIMED_OUT = "the time limit was reached without an answer"
