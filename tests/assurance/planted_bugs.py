@@ -118,6 +118,11 @@ def one_seed_for_all_regions(patch: MonkeyPatch) -> None:
     around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=(), level=0)))
 
 
+def one_seed_from_the_fourth_level_down(patch: MonkeyPatch) -> None:
+    """The key of a region holds the names of three levels."""
+    around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=identity.path[:3])))
+
+
 def one_seed_for_all_views(patch: MonkeyPatch) -> None:
     around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, view="")))
 

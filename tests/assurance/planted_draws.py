@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore
 from pgsr.experiments.kuo2018.choosing import mechanisms as selection
 from pgsr.experiments.kuo2018.choosing.score import Branch
+from pgsr.machine.parallel import Threads
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise.step import NoiseStep
 from pgsr.privacy import Ledger, Secure, Seeded
 from pgsr.privacy.budget import Budget, exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
@@ -239,6 +242,39 @@ def last_of_many_regions_exact_by_level(
     if tree.n_regions >= 1000:
         found[-1][-1] = tables[-1][-1]
     return found
+
+
+def on_threads(call: Callable[[Callable, list], list]) -> Callable[[MonkeyPatch], None]:
+    """Make a bug of noise that is drawn on several cores, which `call` draws with the right mapper."""
+
+    class Wrong(Threads):
+        def __call__(self, function: Callable, items: Any) -> list:
+            return call(lambda some: Threads.__call__(self, function, some), list(items))
+
+    return wraps(call)(lambda patch: patch.setattr(pgsr.noise.step, "Threads", Wrong))
+
+
+@on_threads
+def last_of_many_cells_exact(each: Callable, items: list) -> list:
+    """The last region gets no noise where regions are shared out to cores."""
+    found = each(items[:-1])
+    with MonkeyPatch.context() as patch:
+        patch.setattr(DoubleGeometric, "add_to", lambda *_: None)
+        return [*found, *each(items[-1:])]
+
+
+@on_threads
+def one_stream_of_many_cells(each: Callable, items: list) -> list:
+    """All regions have one stream of noise where they are shared out to cores."""
+    with MonkeyPatch.context() as patch:
+        around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=(), level=0)))
+        return each(items)
+
+
+@replacing(NoiseStep, "sensitivity")
+def law_of_the_last_level_s_sizes(right: Callable, noise: NoiseStep, view: Any, max_size: int) -> Any:
+    """All levels get the noise of the sizes of the leaves, which are fewer than those of the root."""
+    return right(noise, view, max_size if noise.max_sizes is None else noise.max_sizes[-1])
 
 
 @replacing(Geometric, "measure")

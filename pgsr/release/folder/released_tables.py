@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -153,11 +153,11 @@ def csv_bytes(table: pa.Table) -> bytes:
 
 
 def write_measurement(
-    path: Path, measurement: Measurement, plan: Plan, columns: Columns, facts: Mapping[str, str]
+    file: IO[bytes], measurement: Measurement, plan: Plan, columns: Columns, facts: Mapping[str, str]
 ) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
     rows = _Rows(measurement.hierarchy, measurement.totals, plan, _schema(columns.measurement, facts))
-    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(file, rows.schema, compression="zstd") as writer:
         for regions, part in rows.blocks():
             whole = [measurement.row(region) for region in regions.tolist()]
             values = whole[0][part] if len(whole) == 1 else np.concatenate(whole)
