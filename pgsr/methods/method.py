@@ -9,6 +9,7 @@ import numpy as np
 from pgsr.certificates import Certificate, Multipliers
 from pgsr.data.estimate import Estimate
 from pgsr.data.intervals import Intervals
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.views import View
 from pgsr.errors import NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
@@ -85,6 +86,7 @@ class Residuals:
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Result:
     """A result of a method; its certificate was recomputed from problem and estimate alone.
 

@@ -14,7 +14,7 @@ import pgsr.privacy.budget
 from pgsr import CountOfCounts
 from pgsr.errors import BudgetError
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
-from pgsr.noise import Geometric
+from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Ledger, Secure, Seeded
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Budget, exact
@@ -38,6 +38,13 @@ def replacing(owner: Any, name: str) -> Callable[[Callable], Callable[[MonkeyPat
         return plant
 
     return of
+
+
+def with_row(found: Measurement, region: int, values: np.ndarray) -> Measurement:
+    """The measurement with other values of one region."""
+    matrix = found.matrix.copy()
+    matrix[region] = values
+    return replace(found, cells=matrix.ravel())
 
 
 def by(helper: Callable[[MonkeyPatch, Callable], None]) -> Callable[[Callable], Callable[[MonkeyPatch], None]]:

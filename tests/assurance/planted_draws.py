@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from planted_bugs import around, replacing
+from planted_bugs import around, replacing, with_row
 from planted_traces import trimmed
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -229,7 +229,7 @@ def last_of_many_regions_exact(measure: Callable, noise: Geometric, truth: Count
     """The last region of a tree of 1,000 regions and more gets no noise, as where a loop ends one too early."""
     found, last = measure(noise, truth, *rest), truth.hierarchy.n_regions - 1
     if last >= 999 and found.view is View.COUNTS:
-        found.matrix[last] = truth.row(last)
+        return with_row(found, last, truth.row(last))
     return found
 
 
