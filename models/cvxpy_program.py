@@ -320,7 +320,7 @@ def has_point(solver: str, found: Any) -> bool:
 
 
 def was_interrupted(raw: Any) -> bool:
-    """Say whether the solver caught Ctrl-C itself, as OSQP, SCS, SCIP and Gurobi do, of what it gave to CVXPY."""
+    """Say whether a solver caught Ctrl-C itself, as OSQP, SCS, SCIP and Gurobi do, from its raw answer in CVXPY."""
     found = raw if isinstance(raw, Mapping) else vars(raw) if hasattr(raw, "__dict__") else {}
     info, model = found.get("info"), found.get("model")
     status = info.get("status") if isinstance(info, Mapping) else getattr(info, "status", "")
