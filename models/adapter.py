@@ -372,7 +372,8 @@ class SolverModel(GatedMethod):
         if program.norm == 1:
             pieces = magnitudes(program)
         else:
-            around = values if values is not None else relaxed_optimum(problem, program, clock.deadline)
+            deadline = clock.deadline
+            around = values if values is not None else within(None, lambda: relaxed_optimum(problem, program, deadline))
             pieces = window(program, around)
         duals = None if start is None or program.integer else duals_to_start(program, problem, start)
         clock.add(Run(SolverAnswer(SolverClaim.STOPPED), clock.deadline.spent - before, 0.0))

@@ -14,7 +14,7 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
 
 UNLICENSED_LIMIT = 2_000
@@ -53,7 +53,7 @@ class Copt(SolverModel):
     def unavailable(self) -> Result | None:
         copt = load("coptpy")
         if copt is None:
-            return not_installed(REQUIREMENT, "coptpy")
+            return missing("coptpy", REQUIREMENT, "coptpy")
         if (copt.COPT.VERSION_MAJOR, copt.COPT.VERSION_MINOR) == (8, 0):
             reason = f"COPT 8.0 calls points optimal that are not, in quadratic programs; pip install {REQUIREMENT}"
             return Result(Status.NOT_INSTALLED, reason)

@@ -13,8 +13,9 @@ from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.watch import stoppable
 
 _MODULE = "ortools.sat.python.cp_model"
 
@@ -68,7 +69,7 @@ class CpSat(SolverModel):
         return self.takes
 
     def unavailable(self) -> Result | None:
-        return not_installed("ortools") if load("ortools.sat.python.cp_model") is None else None
+        return missing(_MODULE)
 
     def too_large(self, program: SolverProgram) -> str | None:
         if program.n > LARGEST:
@@ -97,7 +98,7 @@ class CpSat(SolverModel):
     def parameters(self) -> dict[str, Any]:
         """Collect CP-SAT's parameters: ours, and the user's in their place."""
         near = {} if self.tolerance is None else {"relative_gap_limit": self.tolerance}
-        return {"num_workers": self.threads, **near, **self.options}
+        return {"num_workers": self.threads, "catch_sigint_signal": False, **near, **self.options}
 
 
 class CpSatProgram(Built):
@@ -152,6 +153,7 @@ class CpSatProgram(Built):
             setattr(solver.parameters, name, value)
         if time_limit is not None:
             solver.parameters.max_time_in_seconds = time_limit
+        stoppable(solver.stop_search)
         solver.solve(self.native)
         return solver
 

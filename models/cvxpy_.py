@@ -11,7 +11,7 @@ from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
 from pgsr.models.cvxpy_program import CvxpyProgram
 from pgsr.models.gurobi_ import Gurobi
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing, not_installed
 from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.models.window import Pieces
 
@@ -172,9 +172,11 @@ class Cvxpy(SolverModel):
     def unavailable(self) -> Result | None:
         cvxpy = load("cvxpy")
         if cvxpy is None:
-            return not_installed("cvxpy")
+            return missing("cvxpy")
         if self.solver not in cvxpy.installed_solvers():
-            return not_installed(SOLVERS[self.solver].package, self.solver)
+            package = SOLVERS[self.solver].package
+            module = package.strip("'").partition("-" if "-" in package else ">")[0]
+            return missing(module, package, self.solver) or not_installed(package, self.solver)
         return None
 
     def too_large(self, program: SolverProgram) -> str | None:

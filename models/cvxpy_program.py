@@ -92,6 +92,8 @@ class CvxpyProgram(Built):
                 refusal = str(error).splitlines()[0]
                 raise Stopped(Status.UNLICENSED, f"{self.solver} refuses: {refusal}; {REMEDIES[self.solver]}") from None
             raise
+        if was_interrupted(raw):
+            raise KeyboardInterrupt
         late = out_of_time(time.perf_counter() - start, time_limit)
         try:
             with warnings.catch_warnings():
@@ -314,6 +316,16 @@ def claim_of(solver: str, status: str) -> SolverClaim:
 def has_point(solver: str, found: Any) -> bool:
     """Say whether the solver found a point. Without one HiGHS returns zeros, and only its primal status tells."""
     return solver != "HIGHS" or getattr(found, "primal_solution_status", 2) == 2
+
+
+def was_interrupted(raw: Any) -> bool:
+    """Say whether a solver caught Ctrl-C itself, as OSQP, SCS, SCIP and Gurobi do, from its raw answer in CVXPY."""
+    found = raw if isinstance(raw, Mapping) else vars(raw) if hasattr(raw, "__dict__") else {}
+    info, model = found.get("info"), found.get("model")
+    status = info.get("status") if isinstance(info, Mapping) else getattr(info, "status", "")
+    if model is not None:
+        status = model.getStatus() if hasattr(model, "getStatus") else "interrupted" if model.Status == 11 else ""
+    return "interrupt" in str(status)
 
 
 def out_of_time(spent: float, time_limit: float | None) -> bool:

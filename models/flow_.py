@@ -15,7 +15,8 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.methods.gate import Besides, Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
 from pgsr.methods.method import Method, Result, Seconds, Status
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
+from pgsr.models.watch import within
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 
@@ -96,7 +97,7 @@ class Flow(GatedMethod):
         return None if self.around is None else self.around.supports(problem.relaxed())
 
     def unavailable(self) -> Result | None:
-        return not_installed("ortools") if load("ortools.graph.python.min_cost_flow") is None else None
+        return missing("ortools.graph.python.min_cost_flow")
 
     def exceeds(self, problem: Problem) -> str | None:
         largest = LARGEST if self.around is None else LARGEST_AROUND
@@ -236,7 +237,7 @@ class _Network:
         if (supply % step).any():
             return None
         network.set_nodes_supplies(np.arange(len(supply)), supply // step)
-        if network.solve() != network.OPTIMAL:
+        if within(None, network.solve) != network.OPTIMAL:
             return None
         flows = np.bincount(unknown, network.flows(arcs), minlength=y.size).astype(np.int64)
         return low + step * flows.reshape(y.shape)

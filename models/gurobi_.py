@@ -18,8 +18,9 @@ from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.built import Built, ContradictingSubset, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.labels import LabelBlock
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
 from pgsr.models.program import Bends, ProgramKind, SolverProgram
+from pgsr.models.watch import stoppable
 from pgsr.models.window import Pieces
 from pgsr.problems.problem import Problem
 
@@ -77,7 +78,7 @@ class Gurobi(SolverModel):
         return pieces.bends(integers, start)
 
     def unavailable(self) -> Result | None:
-        return not_installed("gurobipy") if load("gurobipy") is None else None
+        return missing("gurobipy")
 
     def too_large(self, program: SolverProgram) -> str | None:
         if license_file() is not None:
@@ -143,6 +144,7 @@ class GurobiProgram(Built):
     def optimize(self, time_limit: float | None) -> None:
         if time_limit is not None:
             self.native.Params.TimeLimit = time_limit
+        stoppable(self.native.terminate)
         with self._refusals():
             self.native.optimize()
             if self.native.Status == load("gurobipy").GRB.NUMERIC and self.native.Params.NumericFocus == 0:
@@ -151,6 +153,8 @@ class GurobiProgram(Built):
                     self.native.Params.TimeLimit = max(0.0, time_limit - self.native.Runtime)
                 self.native.optimize()
                 self.native.Params.NumericFocus = 0
+            if self.native.Status == load("gurobipy").GRB.INTERRUPTED:  # it catches Ctrl-C itself
+                raise KeyboardInterrupt
 
     def read(self, solved: Any) -> SolverAnswer:
         grb, model = load("gurobipy").GRB, self.native

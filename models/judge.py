@@ -204,9 +204,10 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
     if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > ACCEPTED_GAP:
         gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
         says = "says it solved the program" if answer.claim is SolverClaim.OPTIMAL else f"{answer.claim.value}"
+        remedy = "tighten its tolerances" if answer.claim is SolverClaim.OPTIMAL else "give it more time"
         reason = (
             f"{solver} {says}{_noted(answer)}, but its relative residual is {residuals.primal:.1e} (allowed "
-            f"{RESIDUAL:g}) and its gap {gap} (allowed {ACCEPTED_GAP:g}); tighten its tolerances"
+            f"{RESIDUAL:g}) and its gap {gap} (allowed {ACCEPTED_GAP:g}); {remedy}"
         )
         return refuse(reason)
     if not problem.integer:

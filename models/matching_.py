@@ -30,7 +30,8 @@ from pgsr.algorithms.groups import GroupRuns
 from pgsr.errors import MethodError
 from pgsr.estimators.matching.sorted_matching import Match, NoMatchError, runs_below
 from pgsr.methods.method import Status
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
+from pgsr.models.watch import within
 
 LARGEST_ASSIGNMENT = 5_000
 """Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB, OR-tools 9 s and 1.3 GB."""
@@ -127,7 +128,7 @@ class TransportFlow:
         cost = np.abs(parent.size[i] - y[j])
         arcs = flow.add_arcs_with_capacity_and_unit_cost(i, len(parent.size) + j, capacity, cost)
         flow.set_nodes_supplies(np.arange(len(parent.size) + len(y)), np.concatenate([parent.count, -b]))
-        status = flow.solve()
+        status = within(None, flow.solve)
         if status != flow.OPTIMAL:
             raise _failed(repr(self), f"OR-tools says {status.name}")
         units = flow.flows(arcs)
@@ -229,7 +230,7 @@ def _mates_by_ortools(cost: np.ndarray) -> np.ndarray:
     problem = load("ortools.graph.python.linear_sum_assignment").SimpleLinearSumAssignment()
     left, right = np.indices(cost.shape, np.int32)
     problem.add_arcs_with_cost(left.ravel(), right.ravel(), cost.ravel())
-    status = problem.solve()
+    status = within(None, problem.solve)
     if status != problem.OPTIMAL:
         raise _failed("Assignment(solver='ortools')", f"OR-tools says {status.name}")
     return np.array([problem.right_mate(node) for node in range(len(cost))], np.int64)
@@ -246,10 +247,8 @@ def _check_pairs(model: str, parent: GroupRuns, y: np.ndarray, largest: int, wha
 
 
 def _missing(module: str) -> NoMatchError | None:
-    if load(module) is not None:
-        return None
-    row = not_installed(module.partition(".")[0])
-    return NoMatchError(row.status, row.reason)
+    row = missing(module)
+    return None if row is None else NoMatchError(row.status, row.reason)
 
 
 def _reason(hindrance: NoMatchError | None) -> str | None:

@@ -15,8 +15,9 @@ from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.watch import stoppable
 from pgsr.models.window import Pieces
 
 _MODULE = "ortools.math_opt.python.mathopt"
@@ -78,7 +79,7 @@ class MathOpt(SolverModel):
         return self.takes if self.solver == "PDLP" else frozenset(kind for kind in self.takes if kind.integer)
 
     def unavailable(self) -> Result | None:
-        return not_installed("ortools") if load(_MODULE) is None else None
+        return missing(_MODULE)
 
     @property
     def takes_indicators(self) -> bool:
@@ -93,7 +94,7 @@ class MathOpt(SolverModel):
         near = self.tolerance
         exact = {"relative_gap_tolerance": near or 0.0, "absolute_gap_tolerance": 0.5} if self.takes_integers else {}
         parameters = mathopt.SolveParameters(time_limit=limit, **exact)
-        own: dict[str, Any] = {}
+        own: dict[str, Any] = {"misc/catchctrlc": False} if self.solver == "GSCIP" else {}
         if self.solver == "PDLP":
             criteria = "termination_criteria.simple_optimality_criteria.eps_optimal_"
             own = dict.fromkeys((f"{criteria}absolute", f"{criteria}relative"), near or _PDLP_TOLERANCE)
@@ -148,7 +149,11 @@ class MathOptProgram(Built):
             first.solution_hints.append(hint)
         parameters = self.method.parameters(mathopt, time_limit)
         solver = mathopt.SolverType[self.method.solver]
-        return mathopt.solve(self.native, solver, params=parameters, model_params=first)
+        interrupter = None
+        if self.method.solver != "GSCIP":  # which prints an error of its own for one
+            interrupter = load("ortools.util.python.solve_interrupter").SolveInterrupter()
+            stoppable(interrupter.interrupt)
+        return mathopt.solve(self.native, solver, params=parameters, model_params=first, interrupter=interrupter)
 
     def read(self, solved: Any) -> SolverAnswer:
         if solved is None:

@@ -12,7 +12,7 @@ from pgsr.errors import MethodError
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing, not_installed
 from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.problems.problem import Problem
 
@@ -120,9 +120,10 @@ class QpSolvers(SolverModel):
     def unavailable(self) -> Result | None:
         qpsolvers = load("qpsolvers")
         if qpsolvers is None:
-            return not_installed("qpsolvers")
+            return missing("qpsolvers")
         if self.solver not in qpsolvers.available_solvers:
-            return not_installed(PACKAGES.get(self.solver, self.solver), self.solver)
+            package = PACKAGES.get(self.solver, self.solver)
+            return missing(package, what=self.solver) or not_installed(package, self.solver)
         return None
 
     def supports(self, problem: Problem) -> str | None:

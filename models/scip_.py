@@ -14,8 +14,9 @@ from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
 from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.watch import stoppable
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 
@@ -49,7 +50,7 @@ class Scip(SolverModel):
         return bounds_alone and not (problem.consistent and (halved or several))
 
     def unavailable(self) -> Result | None:
-        return not_installed("pyscipopt") if load("pyscipopt") is None else None
+        return missing("pyscipopt")
 
     def too_large(self, program: SolverProgram) -> str | None:
         return f"{program.n:,} unknowns; SCIP models are built up to {LARGEST:,}" if program.n > LARGEST else None
@@ -63,7 +64,7 @@ class Scip(SolverModel):
 
     def parameters(self) -> dict[str, Any]:
         """Collect SCIP's parameters: ours, and the user's in their place."""
-        return {"limits/gap": self.tolerance or 0.0, **self.options}
+        return {"limits/gap": self.tolerance or 0.0, "misc/catchctrlc": False, **self.options}
 
 
 class ScipProgram(Built):
@@ -119,7 +120,8 @@ class ScipProgram(Built):
     def optimize(self, time_limit: float | None) -> None:
         if time_limit is not None:
             self.native.setParam("limits/time", time_limit)
-        self.native.optimize()
+        stoppable(self.native.interruptSolve)
+        self.native.optimizeNogil()
 
     def read(self, solved: Any) -> SolverAnswer:
         model = self.native

@@ -8,7 +8,8 @@ import numpy as np
 from pgsr.algorithms.cost_tables.steps import UNFINISHED, Combined, CostTableList
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Status
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
+from pgsr.models.watch import within
 
 LARGEST = 50_000
 """Most table entries in one constraint program. CP-SAT reads a table without a look at the clock: two tables of 200,000
@@ -40,7 +41,7 @@ class TableConstraints:
     """
 
     def unavailable(self) -> Result | None:
-        return not_installed("ortools") if load(_MODULE) is None else None
+        return missing(_MODULE)
 
     def combine(self, tables: CostTableList, low: int, high: int, deadline: Deadline) -> Combined:
         cp_model = load(_MODULE)
@@ -81,7 +82,8 @@ def _solve(cp_model: Any, model: Any, x: list[int], value: int, deadline: Deadli
     left = deadline.left
     if left is not None:
         solver.parameters.max_time_in_seconds = left
-    status = solver.solve(program)
+    solver.parameters.catch_sigint_signal = False
+    status = within(None, lambda: solver.solve(program))
     if status != cp_model.OPTIMAL:
         deadline.check(UNFINISHED)  # it ran out: the usual reason
         if left is not None and status in (cp_model.FEASIBLE, cp_model.UNKNOWN):

@@ -14,7 +14,7 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.optional import load, not_installed
+from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
 
 COMMUNITY_QUADRATIC_LIMIT = 200
@@ -43,7 +43,7 @@ class Xpress(SolverModel):
         return frozenset({ProgramKind.MILP, ProgramKind.MIQP})
 
     def unavailable(self) -> Result | None:
-        return not_installed("xpress") if load("xpress") is None else None
+        return missing("xpress")
 
     def too_large(self, program: SolverProgram) -> str | None:
         limit = COMMUNITY_QUADRATIC_LIMIT if program.is_quadratic else COMMUNITY_LIMIT

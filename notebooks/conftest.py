@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 SECONDS_PER_CELL = 120
 
 COUNT_FIGURES = """
+import warnings as _warnings
+_warnings.filterwarnings("error", module="__main__")
 import matplotlib.figure as _figure
 _made, _make = [], _figure.Figure.__init__
 def _counting(self, *args, **options):

@@ -13,7 +13,7 @@ from rich.markup import escape
 from pgsr import __version__
 from pgsr.commands import check, intervals, keys, ledger, plan, release, selftest, validate
 from pgsr.errors import PgsrError
-from pgsr.help import examples
+from pgsr.help import examples, shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -99,4 +99,4 @@ def _unexpected(error: Exception) -> str:
 
 
 def _refuse(text: str) -> None:
-    Console(stderr=True).print(f"[bold red]error:[/bold red] {escape(text)}", highlight=False, soft_wrap=True)
+    Console(stderr=True).print(f"[bold red]error:[/bold red] {escape(shown(text))}", highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The examples that the help of a command ends with."""
+"""What commands print: the examples that their help ends with, and texts from elsewhere, which are only shown."""
 
 
 def examples(*lines: tuple[str, str], after: str = "") -> str:
@@ -14,5 +14,15 @@ def examples(*lines: tuple[str, str], after: str = "") -> str:
         <BLANKLINE>
         [cyan]pgsr check release[/cyan]  verify it
     """
-    shown = [f"[cyan]{command}[/cyan]  {what}" for command, what in lines]
-    return "\n\n".join(["[bold]Examples[/bold]", *shown, *([after] if after else [])])
+    listed = [f"[cyan]{command}[/cyan]  {what}" for command, what in lines]
+    return "\n\n".join(["[bold]Examples[/bold]", *listed, *([after] if after else [])])
+
+
+def shown(text: str) -> str:
+    r"""Write what a terminal would obey, or not show, as Python writes it; lines stay.
+
+    Example:
+        >>> print(shown("a\x1b[2J file"))
+        a\x1b[2J file
+    """
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -19,10 +19,11 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS_PER_CELL = 600
+SECONDS_PER_CELL = 120
 NOT_RUN = (
     "!!! note\n    This build of the site did not run the notebook, so its outputs are missing; `make docs` runs it.\n"
 )
@@ -82,14 +83,26 @@ def _all_with_outputs(folder: Path, kept: Path) -> Iterator[tuple[Path, nbformat
 
 
 def with_outputs(path: Path, kept: Path) -> tuple[nbformat.NotebookNode, bool]:
-    """Read the notebook as it was kept; else run it and keep it."""
+    """Read the notebook as it was kept; else run it, a second time where a cell hangs, and keep it."""
     if kept.exists():
         return nbformat.read(kept, as_version=4), True
     notebook = nbformat.read(path, as_version=4)
     if os.environ.get("PGSR_DOCS_RUN_NOTEBOOKS") == "0":
         return notebook, False
     print(f"running {path.name} ...", file=sys.stderr, flush=True)
-    NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources={"metadata": {"path": str(path.parent)}}).execute()
+    for left in (1, 0):
+        client = NotebookClient(notebook, timeout=SECONDS_PER_CELL, resources={"metadata": {"path": str(path.parent)}})
+        try:
+            client.execute()
+            break
+        except (CellTimeoutError, DeadKernelError) as error:
+            print(
+                f"{path.name}: {str(error).splitlines()[0]}; {'once more' if left else 'shown as it is'}",
+                file=sys.stderr,
+            )
+            notebook = nbformat.read(path, as_version=4)
+    else:
+        return notebook, False
     for old in kept.parent.glob(f"{path.stem}-*.ipynb"):
         old.unlink()
     nbformat.write(notebook, kept)

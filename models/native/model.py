@@ -22,6 +22,7 @@ from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.labels import Labels
 from pgsr.models.native import shown
 from pgsr.models.program import SolverProgram
+from pgsr.models.watch import within
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.conditions.stated import Conditions
 from pgsr.problems.problem import Problem
@@ -119,7 +120,7 @@ class NativeModel:
 
     def optimize(self, time_limit: float | None) -> Any:
         """Solve the model with the solver that it was made for; return its result, for `read`."""
-        return self._built.optimize(time_limit)
+        return within(None, lambda: self._built.optimize(time_limit))
 
     def read(self, solved: Any) -> SolverAnswer:
         """Read the answer of the solver: deviations z of all cells, duals and bound, with its own word on it."""

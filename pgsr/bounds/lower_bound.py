@@ -9,6 +9,7 @@ from pgsr.bounds.boxes import boxes
 from pgsr.bounds.range_risk import range_risk
 from pgsr.checks import as_array
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
+from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import CountError
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Number
@@ -18,6 +19,7 @@ _CELLS = 200_000
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class LowerBound:
     """The lower bounds of regions, and the boxes whose risks they add up; every array has shape (regions,).
 

@@ -6,11 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
+from pgsr.data.read_only import read_only_arrays
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.named import row_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+@read_only_arrays
 class Duals(Mapping[str, float]):
     """A mapping from the rows of a continuous problem's program to their prices, in the order of its file.
 

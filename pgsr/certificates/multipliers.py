@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Multipliers:
     """The prices that a bound may use. They need not be trusted, because any numbers give a valid bound.
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pgsr.commands.options import console_of
-from pgsr.help import examples
+from pgsr.help import examples, shown
 
 if TYPE_CHECKING:
     from pgsr.release import Report
@@ -43,7 +43,7 @@ def check(
     if as_json:
         print(json.dumps([asdict(finding) for finding in report.findings], indent=1))
     else:
-        show(report, f"Check of {folder}")
+        show(report, f"Check of {escape(shown(str(folder)))}")
     if not report.passed:
         raise SystemExit(1)
 

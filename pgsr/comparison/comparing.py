@@ -207,8 +207,8 @@ def _run(
     task, warm_up = partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit)
     outcome = run_isolated(task, warm_up, time_limit, template, _is_own(solver))
     if not outcome.started:
-        reason = "did not start in time (imports, compilation); run it again, compiled code is kept"
-        return Result(Status.TIMED_OUT, reason), TaskEnd()
+        reason = "did not start in time (imports, compilation); run it on a less busy machine; compiled code is kept"
+        return Result(Status.FAILED, reason), TaskEnd()
     if outcome.timed_out:
         return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome
     if outcome.error:

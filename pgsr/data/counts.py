@@ -236,7 +236,9 @@ class CountOfCounts(ShowsNumbers):
     def totals(self) -> np.ndarray:
         """The number of groups of every region; shape (regions,)."""
         tables = self._table if isinstance(self._table, tuple) else (self._table,)
-        return np.concatenate([np.asarray(table.sum(axis=1, dtype=np.int64)).ravel() for table in tables])
+        found = np.concatenate([np.asarray(table.sum(axis=1, dtype=np.int64)).ravel() for table in tables])
+        found.flags.writeable = False
+        return found
 
     def __repr__(self) -> str:
         name = f"{self.name}: " if self.name else ""

@@ -11,6 +11,7 @@ from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.data.long_tables import tables_frame
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View, counts_of_cumulative
 from pgsr.errors import CountError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Estimate(ShowsNumbers):
     """The values of a view on every region; possibly fractional, negative or inconsistent, as relaxations are.
 

@@ -11,6 +11,7 @@ import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import require_places
 from pgsr.data.long_form import checked_level_names, region_columns, require_other_names
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import region_id, region_name
 from pgsr.errors import HierarchyError
 from pgsr.figures.html import facts_table
@@ -24,6 +25,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+@read_only_arrays
 class Hierarchy:
     """A tree of regions in level order: parents before children, siblings side by side.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy, Names
+from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ArgumentError
 from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers, numbers_table
 from pgsr.figures.region_figure import ESTIMATED, Curve, regions_figure, sizes_figure
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Intervals(ShowsNumbers):
     """The intervals of a statistic of every region.
 

@@ -7,11 +7,13 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.views import View
 from pgsr.errors import CountError
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Sizes:
     """The sizes 0..K[l] of the regions of every level l; the last class of a level is "K[l] or more".
 

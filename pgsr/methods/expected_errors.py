@@ -10,6 +10,7 @@ import numpy as np
 from pgsr.checks import require_kind, whole_number
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
+from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ArgumentError
 from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
@@ -29,6 +30,7 @@ SMALLEST, LARGEST = -3, 2
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class ExpectedErrors:
     """The expected errors of a mechanism on a stand-in, level by level.
 

@@ -9,6 +9,7 @@ import numpy as np
 from pgsr.certificates import Certificate, Multipliers
 from pgsr.data.estimate import Estimate
 from pgsr.data.intervals import Intervals
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.views import View
 from pgsr.errors import NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
@@ -38,7 +39,7 @@ class Status(Enum):
     RELAXED = "conditions were relaxed; the violations say which and how often"
     INFEASIBLE = "no point satisfies the conditions"
     UNSUPPORTED = "this method does not solve this problem"
-    NOT_INSTALLED = "a package is missing"
+    NOT_INSTALLED = "a package is missing or cannot be imported"
     UNLICENSED = "the solver has no valid licence"
     TOO_LARGE = "the problem exceeds the licence or the method"
     TIMED_OUT = "the time limit was reached without an answer"
@@ -85,6 +86,7 @@ class Residuals:
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Result:
     """A result of a method; its certificate was recomputed from problem and estimate alone.
 

@@ -14,6 +14,7 @@ from pgsr.checks import as_array, member_of, require_kind
 from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy, Names
 from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
@@ -59,6 +60,7 @@ ROOT_ALONE = "only the root's total is public here; measure with Geometric(..., 
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Measurement(ShowsNumbers):
     """The noisy integers of one view of every region. It holds no truth, so post-processing cannot leak any.
 

@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.checks import as_array, require_kind, what_to_lower
 from pgsr.data.counts import LARGEST_TOTAL
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.engines.losses import checked_norm, norm_text
@@ -31,6 +32,7 @@ LARGEST_WEIGHT = 2**50
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class ProblemFields:
     """The fields that state a problem; `pgsr.Problem`, which adds ways to make one, says what each of them means.
 

@@ -102,6 +102,7 @@ class Problem(ProblemFields):
             Problem(M_H, totals='root', 7 unknowns)
         """
         sizes, cells = joined(hierarchy, values)
+        cells = cells.copy()  # what somebody does to theirs changes no problem
         known = None if groups is None else np.atleast_1d(as_array(groups))
         if totals is None and known is not None:
             totals = Totals.ROOT if len(known) == 1 else Totals.REGIONS

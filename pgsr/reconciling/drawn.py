@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.reconciling.laws import LAWS, NoiseLaw
@@ -15,6 +16,7 @@ from pgsr.reconciling.stating import Asked
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class DrawnTable(Mapping[str, np.ndarray]):
     """A drawn table: for every region, such as "US/GA", its numbers by size; shape (sizes,).
 
@@ -39,6 +41,7 @@ class DrawnTable(Mapping[str, np.ndarray]):
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class StatedNoise:
     """A table whose noise has a known law.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pgsr.data.read_only import read_only_arrays
 from pgsr.engines.losses import loss
 from pgsr.errors import TooLargeError
 from pgsr.reconciling.measured import MeasuredCells
@@ -17,6 +18,7 @@ from pgsr.reconciling.whole_numbers import too_heavy
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Held:
     """The cells of a table that are held.
 

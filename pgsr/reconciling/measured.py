@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import region_id
 from pgsr.errors import TableError
 from pgsr.reconciling.frames import ColumnFrame, exact_floats
@@ -15,6 +16,7 @@ from pgsr.reconciling.sizes import SizeNames, sizes_of
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class MeasuredCells:
     """The cells of a table, regions by sizes, and what its rows say of them.
 

@@ -38,6 +38,7 @@ import numpy as np
 from scipy.special import gammaln, ndtri, polygamma, psi
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.machine.extras import extra
 from pgsr.machine.parallel import Threads
@@ -95,6 +96,7 @@ class PairTree(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class SizeValues:
     """The tree, and what is known of one size.
 
@@ -209,6 +211,7 @@ def _log_g_slopes(x: np.ndarray, z: np.ndarray, weight: np.ndarray) -> np.ndarra
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class SizePosterior:
     """The posterior of one size.
 
@@ -245,6 +248,7 @@ class SizePosterior:
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class TablePosterior:
     """The posterior of all cells of a table.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.certificates import Certificate
+from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import notes_of_names, region_id
 from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
@@ -31,6 +32,7 @@ COLUMN = "reconciled"
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class Reconciled:
     """A table whose numbers add up, the proof that no others are nearer, and what was changed.
 

@@ -6,6 +6,7 @@ from math import lcm
 
 import numpy as np
 
+from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import TooLargeError
 
 LARGEST = 2**49
@@ -37,6 +38,7 @@ MOST_EXACT = 2**50
 
 
 @dataclass(frozen=True, eq=False)
+@read_only_arrays
 class WholeNumbers:
     """The values and weights of some cells: w (x - value)^2 is  low_w (x - low)^2 + high_w (x - low - 1)^2.
 

@@ -99,9 +99,10 @@ def test_weights_are_squares_of_epsilon():
     tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
     truth = CountOfCounts(tree, [[0, 9, 0, 1, 5], [0, 8, 5, 1, 5]])
     noisy = Geometric(View.CUMULATIVE, 1, shares=("1/4", "3/4"), totals="root").measure(truth, Seeded("weights"))
-    monotone = replace(noisy, cells=np.sort(np.clip(noisy.matrix, 0, None), axis=1).ravel())
-    monotone.matrix[0, -1] = monotone.root_total
-    monotone.matrix[0] = np.minimum(monotone.matrix[0], monotone.root_total)
+    values = np.sort(np.clip(noisy.matrix, 0, None), axis=1)
+    values[0, -1] = noisy.root_total
+    values[0] = np.minimum(values[0], noisy.root_total)
+    monotone = replace(noisy, cells=values.ravel())
     x = TwoStage(integer=False).apply(monotone).estimate.values
     fitted = np.minimum(monotone.matrix, monotone.root_total)
     problem = Problem.m_c(replace(monotone, cells=cells_of(fitted)))

@@ -198,7 +198,30 @@ NAMES: tuple[Case, ...] = (
 )  # fmt: skip
 """Names of regions, kinds of numbers, times, trees and what travels."""
 
-SOLVERS: tuple[Case, ...] = ()
+
+def _written(make: Callable[[Any], np.ndarray]) -> Callable[[], None]:
+    """Make a call that writes to an array of a solved problem of noisy counts."""
+    truth = pgsr.CountOfCounts(pgsr.Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[0, 3], [1, 6]])
+
+    def write() -> None:
+        noisy = pgsr.measure(truth, "counts", epsilon=1, seed="d")
+        make(noisy)[...] = -7
+
+    return write
+
+
+SOLVERS: tuple[Case, ...] = (
+    Case(
+        "an earlier version solved another problem under the old proof, once noisy values were written to",
+        _written(lambda noisy: noisy.matrix),
+        words="read-only",
+    ),
+    Case(
+        "an earlier version showed numbers that somebody wrote beside OPTIMAL, no violations",
+        _written(lambda noisy: pgsr.solve(pgsr.Problem.m_h(noisy)).estimate.values),
+        words="read-only",
+    ),
+)
 """Arrays, interruptions, packages, limits, releases."""
 
 CASES = TABLES + NAMES + SOLVERS

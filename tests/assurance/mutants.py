@@ -20,6 +20,7 @@ import accounting_checks as accounts
 import blind_checks as blind
 import interference_checks as apart
 import law_checks as laws
+import ledger_checks as ledgers
 import level_checks as levels
 import numpy as np
 import planted_amounts as amounts
@@ -54,7 +55,8 @@ MUTANTS: dict[Callable[[], object], list[Plant]] = {
     ],
     checks.choices_are_paid_for: [bugs.best_of_two_at_the_price_of_one, bugs.statistic_for_nothing],
     checks.r5_noise_is_used_once: [
-        bugs.one_seed_for_all_regions, bugs.one_seed_for_all_views, bugs.one_seed_for_all_data_sets,
+        bugs.one_seed_for_all_regions, bugs.one_seed_from_the_fourth_level_down, bugs.one_seed_for_all_views,
+        bugs.one_seed_for_all_data_sets,
         bugs.one_seed_for_all_replicates, bugs.one_draw_per_region,
     ],
     checks.r5_secure_is_secure: [bugs.secure_with_a_seed, bugs.seeded_that_claims_privacy, draws.streams_remembered],
@@ -71,7 +73,7 @@ MUTANTS: dict[Callable[[], object], list[Plant]] = {
     checks.r6_split_views_are_boxes: [leaks.nothing_for_equal_cells, leaks.rows_from_one_size_lower],
     checks.r6_losses_of_split_views: [
         leaks.rows_from_one_size_lower, leaks.columns_to_one_size_higher, leaks.whole_sizes_as_rows,
-        leaks.rows_of_groups_that_are_larger,
+        leaks.rows_of_groups_that_are_larger, leaks.quantities_ignored_by_split_views,
     ],
     checks.r6_views_hang_on_public_facts: [leaks.views_by_true_sizes],
     checks.r6_public_facts_only: [leaks.totals_of_regions_for_the_root],
@@ -113,8 +115,11 @@ MUTANTS: dict[Callable[[], object], list[Plant]] = {
         draws.noise_clipped_at_zero, draws.negative_values_clipped, draws.scale_from_the_vector,
     ],
     streams.many_regions_draw_their_own_noise: [
-        draws.last_of_many_regions_exact, draws.last_of_many_regions_exact_by_level,
+        draws.last_of_many_regions_exact, draws.last_of_many_regions_exact_by_level, draws.last_of_many_cells_exact,
+        draws.one_stream_of_many_cells,
     ],
+    streams.levels_have_the_laws_of_their_own_sizes: [draws.law_of_the_last_level_s_sizes],
+    ledgers.charges_are_on_the_disk: [folder.lines_not_put_on_the_disk],
     levels.every_block_gets_noise: [leveled.blocks_after_the_first_exact],
     levels.a_nation_in_parts_has_the_law_of_each_level: [leveled.law_of_the_level_above],
     published.assert_files_follow_from_noisy_values: [

@@ -14,7 +14,7 @@ import pgsr.privacy.budget
 from pgsr import CountOfCounts
 from pgsr.errors import BudgetError
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
-from pgsr.noise import Geometric
+from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Ledger, Secure, Seeded
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Budget, exact
@@ -38,6 +38,13 @@ def replacing(owner: Any, name: str) -> Callable[[Callable], Callable[[MonkeyPat
         return plant
 
     return of
+
+
+def with_row(found: Measurement, region: int, values: np.ndarray) -> Measurement:
+    """The measurement with other values of one region."""
+    matrix = found.matrix.copy()
+    matrix[region] = values
+    return replace(found, cells=matrix.ravel())
 
 
 def by(helper: Callable[[MonkeyPatch, Callable], None]) -> Callable[[Callable], Callable[[MonkeyPatch], None]]:
@@ -116,6 +123,11 @@ def statistic_for_nothing(patch: MonkeyPatch) -> None:
 def one_seed_for_all_regions(patch: MonkeyPatch) -> None:
     """Draw the same noise in all regions, as the published reference implementation does."""
     around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=(), level=0)))
+
+
+def one_seed_from_the_fourth_level_down(patch: MonkeyPatch) -> None:
+    """The key of a region holds the names of three levels."""
+    around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=identity.path[:3])))
 
 
 def one_seed_for_all_views(patch: MonkeyPatch) -> None:

@@ -6,10 +6,11 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
 import numpy as np
-from planted_bugs import around, replacing
+from planted_bugs import around, replacing, with_row
 from planted_traces import trimmed
 from pytest import MonkeyPatch  # noqa: PT013
 
@@ -21,8 +22,10 @@ from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore
 from pgsr.experiments.kuo2018.choosing import mechanisms as selection
 from pgsr.experiments.kuo2018.choosing.score import Branch
+from pgsr.machine.parallel import Threads
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise.step import NoiseStep
 from pgsr.privacy import Ledger, Secure, Seeded
 from pgsr.privacy.budget import Budget, exact
 from pgsr.privacy.laws import DoubleGeometric, inversion
@@ -226,7 +229,7 @@ def last_of_many_regions_exact(measure: Callable, noise: Geometric, truth: Count
     """The last region of a tree of 1,000 regions and more gets no noise, as where a loop ends one too early."""
     found, last = measure(noise, truth, *rest), truth.hierarchy.n_regions - 1
     if last >= 999 and found.view is View.COUNTS:
-        found.matrix[last] = truth.row(last)
+        return with_row(found, last, truth.row(last))
     return found
 
 
@@ -239,6 +242,39 @@ def last_of_many_regions_exact_by_level(
     if tree.n_regions >= 1000:
         found[-1][-1] = tables[-1][-1]
     return found
+
+
+def on_threads(call: Callable[[Callable, list], list]) -> Callable[[MonkeyPatch], None]:
+    """Make a bug of noise that is drawn on several cores, which `call` draws with the right mapper."""
+
+    class Wrong(Threads):
+        def __call__(self, function: Callable, items: Any) -> list:
+            return call(lambda some: Threads.__call__(self, function, some), list(items))
+
+    return wraps(call)(lambda patch: patch.setattr(pgsr.noise.step, "Threads", Wrong))
+
+
+@on_threads
+def last_of_many_cells_exact(each: Callable, items: list) -> list:
+    """The last region gets no noise where regions are shared out to cores."""
+    found = each(items[:-1])
+    with MonkeyPatch.context() as patch:
+        patch.setattr(DoubleGeometric, "add_to", lambda *_: None)
+        return [*found, *each(items[-1:])]
+
+
+@on_threads
+def one_stream_of_many_cells(each: Callable, items: list) -> list:
+    """All regions have one stream of noise where they are shared out to cores."""
+    with MonkeyPatch.context() as patch:
+        around(patch, Seeded, "stream", lambda f: lambda s, identity: f(s, replace(identity, path=(), level=0)))
+        return each(items)
+
+
+@replacing(NoiseStep, "sensitivity")
+def law_of_the_last_level_s_sizes(right: Callable, noise: NoiseStep, view: Any, max_size: int) -> Any:
+    """All levels get the noise of the sizes of the leaves, which are fewer than those of the root."""
+    return right(noise, view, max_size if noise.max_sizes is None else noise.max_sizes[-1])
 
 
 @replacing(Geometric, "measure")

@@ -34,6 +34,11 @@ def quantities_ignored(patch: MonkeyPatch) -> None:
     around(patch, pgsr.noise.step, "sensitivity_of", lambda f: lambda *a, **k: f(*a, **(k | {"max_quantity": 1})))
 
 
+def quantities_ignored_by_split_views(patch: MonkeyPatch) -> None:
+    change = lambda f: lambda split, groups, _, moved: f(split, groups, 1, moved)  # noqa: E731
+    around(patch, pgsr.data.split_view.Split, "change_by_entity", change)
+
+
 def without_size_0(patch: MonkeyPatch) -> None:
     """Cumulative counts from size 1, as the papers print them."""
     patch.setattr(pgsr.data.views, "cumulative", lambda counts: np.cumsum(counts) - counts[0])

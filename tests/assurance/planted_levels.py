@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from planted_bugs import replacing
+from planted_bugs import replacing, with_row
 
 import pgsr.noise.step
 from pgsr import CountOfCounts, Hierarchy, View
@@ -48,7 +48,7 @@ def root_nearer_to_the_truth(measure: Callable, noise: Geometric, truth: CountOf
     """Half of the root's noise is taken off where there are many sizes, because it is needed for so many of them."""
     found = measure(noise, truth, *rest)
     if found.view is View.COUNTS and truth.max_size > MANY:
-        found.matrix[0] = (found.matrix[0] + truth.row(0)) // 2
+        return with_row(found, 0, (found.matrix[0] + truth.row(0)) // 2)
     return found
 
 
@@ -57,5 +57,5 @@ def root_without_negative_values(measure: Callable, noise: Geometric, truth: Cou
     """A noisy nation with negative counts looks bad, so where there are many sizes they become 0."""
     found = measure(noise, truth, *rest)
     if found.view is View.COUNTS and truth.max_size > MANY:
-        np.maximum(found.matrix[0], 0, out=found.matrix[0])
+        return with_row(found, 0, np.maximum(found.matrix[0], 0))
     return found

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from pgsr.release import ReleaseConfig
 from pgsr.release.checks import checking
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
+from pgsr.release.ledger import file as ledger_file
 from pgsr.release.ledger.charge import Charge
 from pgsr.release.make import making as publishing
 from pgsr.release.make import writing
@@ -174,10 +175,14 @@ def charged_after_drawing(patch: MonkeyPatch) -> None:
 
 
 @replacing(LedgerFile, "charge")
-def charged_per_level(charge: Callable, ledger: LedgerFile, whole: Sequence[Charge], data_set: str) -> str:
+def charged_per_level(charge: Callable, ledger: LedgerFile, whole: Charge, data_set: str) -> str:
     """A third of epsilon, for three levels that each get a third."""
-    parts = [replace(part, loss=PureEpsilon(part.loss.parts[0] / 3)) for part in whole]
-    return charge(ledger, parts, data_set)
+    return charge(ledger, replace(whole, loss=PureEpsilon(whole.loss.parts[0] / 3)), data_set)
+
+
+def lines_not_put_on_the_disk(patch: MonkeyPatch) -> None:
+    """A line of the ledger is written and not synced."""
+    patch.setattr(ledger_file, "_write", lambda file, data: file.write(data))
 
 
 def given_back_after_a_failure(patch: MonkeyPatch) -> None:

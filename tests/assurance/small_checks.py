@@ -29,6 +29,7 @@ from tests.privacy.test_laws_double_geometric import REJECT, exact_size, forced_
 from tests.privacy.test_laws_double_geometric import Script as ScriptedBytes
 
 TREE = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
+DEEP = Hierarchy.from_paths([("root", "a", "b", state, county) for state in "cd" for county in "ef"])
 
 
 def r1_thresholds() -> None:
@@ -79,14 +80,14 @@ def r3_gaussian_law_of_measurements() -> None:
 def r5_noise_is_used_once() -> None:
     """No two regions, levels, views, data sets or replicates share draws, and no two cells."""
     rows: list[bytes] = []
-    for name in ("one", "two"):
-        truth = CountOfCounts(TREE, np.full((3, 60), 2), name=name)
+    for tree, name in ((TREE, "one"), (TREE, "two"), (DEEP, "three")):
+        leaves = np.ones((len(tree.paths[tree.leaves]), 1), np.int64)
+        n_leaves, truth = tree.sum_up(leaves), CountOfCounts(tree, np.full((len(leaves), 60), 2), name=name)
         for source in (Seeded("key"), Seeded("key", 1), Seeded("other"), Secure(), Secure()):
             for view in (View.COUNTS, View.CUMULATIVE):
                 step = np.full(60, 2) if view is View.COUNTS else 2 * np.arange(1, 61)
                 measured = Geometric(view, "1/5").measure(truth, source)
-                n_leaves = np.array([3, 1, 2, 1, 1, 1])[: TREE.n_regions]
-                noise = measured.matrix - n_leaves[:, None] * step
+                noise = measured.matrix - n_leaves * step
                 assert (noise != noise[:, :1]).any(axis=1).all(), "all cells of a region have the same noise"
                 rows += [np.sign(row).tobytes() for row in noise]
     assert len(set(rows)) == len(rows), "some noise is used twice"

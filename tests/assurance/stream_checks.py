@@ -7,19 +7,23 @@ import os
 import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from neighbours import PAIR, truth_of
 from privacy_checks import frozen
+from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import SimplexProjection
+from pgsr.data import Split
 from pgsr.data.views import cumulative, ranked
 from pgsr.estimators import Matching
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
+from pgsr.machine import parallel
 from pgsr.methods import Mechanism
-from pgsr.noise import Geometric, Measurement
+from pgsr.noise import Geometric, Measurement, step
 from pgsr.noise.group_totals import noisy_numbers
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
@@ -79,7 +83,15 @@ def noise_is_the_draws_of_its_stream() -> None:
 
 
 def many_regions_draw_their_own_noise() -> None:
-    """Each of 1,261 regions, the last one too: its value plus the draws of its own stream, also with small K."""
+    """Each of 1,261 regions, the last one too: its value plus the draws of its own stream, on one core and on three."""
+    for cells in (step.MANY_CELLS, 0):
+        with MonkeyPatch.context() as patch:
+            patch.setattr(step, "MANY_CELLS", cells)
+            patch.setattr(parallel, "number_of_threads", lambda: 3)
+            _check_many_regions()
+
+
+def _check_many_regions() -> None:
     tree = Hierarchy.from_paths([("root", f"s{i % 60}", f"c{i}") for i in range(1_200)])
     n_levels, source = tree.n_levels, Seeded("many")
     for max_size in (1, 2):
@@ -98,6 +110,21 @@ def many_regions_draw_their_own_noise() -> None:
             law = DoubleGeometric(Fraction(View.COUNTS.sensitivity * n_levels))
             law.add_to(expected.reshape(-1), source.stream(StreamId("many", "counts", level, ("root",))))
             assert found[level].tolist() == expected.tolist(), f"level {level} is not values plus draws"
+
+
+def levels_have_the_laws_of_their_own_sizes() -> None:
+    """The noise of levels whose regions have views of their own is that of a change by up to the level's own K."""
+    truth, source = CountOfCounts(PAIR, [[3, 1, 0, 2, 1], [0, 2, 5, 0, 1]], "sizes"), Seeded("sizes")
+    for views in ((View.CUMULATIVE, Split(1)), (Split(2), View.CUMULATIVE)):
+        noise = Geometric(views, 1, max_sizes=(4, 2), max_quantity=9)
+        drawn, nothing = (replace(noise, epsilon=epsilon).measure(truth, source).rows for epsilon in (1, 10**9))
+        for region, path in enumerate(PAIR.paths):
+            level, exact = len(path) - 1, nothing[region]
+            law = DoubleGeometric(Fraction(2 * (4, 2)[level]))
+            expected = exact.copy()
+            for part, cells in views[level].parts(expected):
+                law.add_to(cells, source.stream(StreamId("sizes", part.value, level, path)))
+            assert drawn[region].tolist() == expected.tolist(), f"{path} has the noise of another largest size"
 
 
 def noise_is_the_operating_system_s() -> None:

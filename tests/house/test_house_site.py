@@ -127,3 +127,23 @@ def test_pages_and_notebooks_without_a_place_get_one(monkeypatch):
     more = config.nav[-1]["More"]
     assert {"start.md", "model/methods.md", "tutorials/03_swap_solvers.md"} <= set(more)
     assert not {"README.md", "index.md", "tutorials/01_one_region.md"} & set(more)
+
+
+def test_a_notebook_that_hangs_is_run_once_more_and_then_shown_as_not_run(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "tools"))
+    monkeypatch.delenv("PGSR_DOCS_RUN_NOTEBOOKS", raising=False)
+    module, hanging = importlib.import_module("tutorials"), [True]
+
+    class Client:
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        def execute(self) -> None:
+            if hanging and hanging.pop():
+                raise module.DeadKernelError("it hangs")
+
+    monkeypatch.setattr(module, "NotebookClient", Client)
+    path = ROOT / "notebooks" / "02_a_hierarchy.ipynb"
+    assert module.with_outputs(path, tmp_path / "run.ipynb")[1]
+    hanging += [True, True]
+    assert not module.with_outputs(path, tmp_path / "hung.ipynb")[1]
+    assert [*tmp_path.iterdir()] == [tmp_path / "run.ipynb"]

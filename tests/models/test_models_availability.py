@@ -1,9 +1,15 @@
 """The solvers of this machine: which are there, what they solve, and what a missing package or licence means."""
 
+import ctypes
+import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +17,15 @@ from instances import rng_of, scale
 from model_problems import random_problem, states_problem
 from scipy import sparse
 
+import pgsr
 from pgsr import Hierarchy, Problem, Status, View
 from pgsr.comparison import compare
 from pgsr.datasets import census_like
-from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
+from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress, optional, watch
 from pgsr.models.adapter import SolverModel
 from pgsr.models.availability import capabilities, solvers
 from pgsr.models.catalogue import SOLVERS
+from pgsr.models.cvxpy_program import was_interrupted
 from pgsr.models.gurobi_ import BUNDLED_QUADRATIC_LIMIT
 from pgsr.models.judge import SolverClaim
 from pgsr.models.program import ProgramKind, SolverProgram
@@ -64,21 +72,20 @@ def test_a_licence_file_that_is_none_is_a_sentence(monkeypatch, tmp_path):
     assert "licence" in result.reason
 
 
-@pytest.mark.parametrize(
-    ("method", "package"),
-    [
-        (Cvxpy("CLARABEL"), "cvxpy"),
-        (Gurobi(), "gurobipy"),
-        (MathOpt(), "ortools"),
-        (CpSat(), "ortools"),
-        (Scip(), "pyscipopt"),
-        (Flow(), "ortools"),
-        (Copt(), "coptpy"),
-        (Xpress(), "xpress"),
-        *((QpSolvers(name), "qpsolvers") for name in QP_SOLVERS),
-    ],
-    ids=repr,
-)
+PACKAGES = [
+    (Cvxpy("CLARABEL"), "cvxpy"),
+    (Gurobi(), "gurobipy"),
+    (MathOpt(), "ortools"),
+    (CpSat(), "ortools"),
+    (Scip(), "pyscipopt"),
+    (Flow(), "ortools"),
+    (Copt(), "coptpy"),
+    (Xpress(), "xpress"),
+    *((QpSolvers(name), "qpsolvers") for name in QP_SOLVERS),
+]
+
+
+@pytest.mark.parametrize(("method", "package"), PACKAGES, ids=repr)
 def test_a_missing_package_is_a_sentence(method, package, monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         monkeypatch.setitem(sys.modules, name, None)
@@ -87,6 +94,73 @@ def test_a_missing_package_is_a_sentence(method, package, monkeypatch):
     result = method.solve(problem.relaxed() if isinstance(method, QpSolvers) else problem)
     assert result.status is Status.NOT_INSTALLED
     assert re.search(f"pip install .*{package}", result.reason)
+
+
+WITHIN = [(Cvxpy("OSQP"), "osqp"), (Cvxpy("HIGHS"), "highspy"), (QpSolvers("proxqp"), "proxsuite")]
+"""Solvers with the package that another one imports for them, and does not find."""
+
+
+@pytest.mark.parametrize(("method", "package"), [*PACKAGES, *WITHIN], ids=repr)
+def test_what_a_package_raises_is_its_sentence(method, package, monkeypatch):
+    """A package that is there and cannot be imported is not called missing, and nobody else suffers from it."""
+    problem, right, told = random_problem(rng_of(0)), optional.import_module, KeyboardInterrupt("stop")
+    problem = problem.relaxed() if isinstance(method, QpSolvers) else problem
+    if (method, package) in WITHIN:
+        monkeypatch.setattr(pytest.importorskip("cvxpy"), "installed_solvers", list)
+        monkeypatch.setattr(pytest.importorskip("qpsolvers"), "available_solvers", [])
+
+    def broken(module: str) -> object:
+        if module.partition(".")[0] == package:
+            raise told
+        return right(module)
+
+    monkeypatch.setattr(optional, "import_module", broken)
+    for told in (ImportError("libx.so: no such file"), OSError("libx.so"), RuntimeError("NumPy 3"), NameError()):
+        result = method.solve(problem)
+        assert result.status is Status.NOT_INSTALLED
+        sentence = str(told) or "NameError"
+        assert f"is there and cannot be imported: {sentence}; install it anew, pip install" in result.reason
+        assert "missing" not in result.reason
+    if isinstance(method, Scip):
+        assert result.reason in [row.reason for row in pgsr.solvers(problem).rows]
+    told = ImportError("initialization failed")  # so OR-tools says
+    told.__cause__ = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        method.solve(problem)
+
+
+ADAPTERS = [*{type(entry.method): entry.method for entry in SOLVERS if isinstance(entry.method, SolverModel)}.values()]
+
+
+@pytest.mark.parametrize("own", [False, True], ids=["", "caught"])
+@pytest.mark.parametrize("method", ADAPTERS, ids=repr)
+def test_ctrl_c_ends_a_solve(method, own, monkeypatch):
+    """Ctrl-C while a solver works is no status, also where the solver set a handler that forgets it."""
+    problem, stopped = random_problem(rng_of(0), max_regions=5, n_sizes=3).relaxed(), threading.Event()
+    problem = problem if method.supports(problem) is None else random_problem(rng_of(0), max_regions=5, n_sizes=3)
+
+    def hard(*_: object) -> None:
+        if own:
+            ctypes.pythonapi.PyOS_setsig(signal.SIGINT, ctypes.c_void_p(int(signal.SIG_IGN)))
+        watch.stoppable(stopped.set)
+        threading.Timer(0.12, os.kill, (os.getpid(), signal.SIGINT)).start()
+        stopped.wait(9)
+
+    monkeypatch.setattr(type(method), "run", hard)
+    monkeypatch.setattr(type(method), "unavailable", lambda _: None)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        method.solve(problem)
+    assert time.monotonic() - start < 2
+    assert stopped.is_set(), "it was asked to stop"
+
+
+def test_solvers_that_caught_ctrl_c_say_so_to_cvxpy():
+    of = SimpleNamespace
+    for caught in (of(info=of(status="interrupted")), {"info": {"status": "interrupted"}}, {"model": of(Status=11)}):
+        assert was_interrupted(caught)
+    for done in (of(info=of(status="solved")), {"info": {"status": "solved"}}, {"model": of(Status=2)}, None, {}):
+        assert not was_interrupted(done)
 
 
 def test_who_solves_what():

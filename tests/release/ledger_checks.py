@@ -1,7 +1,11 @@
 """The ledgers that tests write, and short ways to use them."""
 
+import os
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pytest import MonkeyPatch  # noqa: PT013
 
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
@@ -30,3 +34,19 @@ def small(folder: Path) -> LedgerFile:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
+
+
+def charges_are_on_the_disk() -> None:
+    """When a charge returns, its line, the head and the folder were synced, as they are then."""
+    sync, synced = os.fsync, {}
+
+    def watch(descriptor: int) -> None:
+        synced[os.fstat(descriptor).st_ino] = os.fstat(descriptor).st_size
+        sync(descriptor)
+
+    with TemporaryDirectory() as name, MonkeyPatch.context() as patch:
+        ledger = new(Path(name))
+        patch.setattr(os, "fsync", watch)
+        spend(ledger, "1/4")
+        for path in (ledger.path, ledger.files["ledger's head"], Path(name)):
+            assert synced.get(path.stat().st_ino) == path.stat().st_size, f"{path.name} is not on the disk"

@@ -146,30 +146,6 @@ def test_two_kills_in_a_row_leave_a_ledger_that_can_be_used(tmp_path):
     assert len(ledger.entries) == 3
 
 
-def test_several_charges_are_lines_in_order_all_or_none(tmp_path, monkeypatch):
-    ledger = new(tmp_path)
-    parts = [Charge(PureEpsilon("1/4"), "first"), Charge(PureEpsilon("1/2"), "second")]
-    note, noted = LedgerFile._note, []
-
-    def full(ledger, head):
-        noted.append(head)
-        if len(noted) == 2:
-            raise OSError("disk full")
-        note(ledger, head)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LedgerFile, "_note", full)
-        with pytest.raises(LedgerError, match="nothing was charged"):
-            ledger.charge(parts, "demo")
-    assert ledger.entries == ()
-    head = ledger.charge(parts, "demo")
-    assert [entry.charge for entry in ledger.entries] == parts
-    assert ledger.head == head
-    with pytest.raises(LedgerError, match="first would spend epsilon 1/4; second would spend epsilon 1/2, and"):
-        ledger.charge(parts, "demo")
-    assert left(tmp_path) == Fraction(1, 4)
-
-
 def test_a_head_that_cannot_be_noted_charges_nothing(tmp_path, monkeypatch):
     ledger = new(tmp_path)
     head = (tmp_path / "ledger.jsonl.head").read_bytes()

@@ -123,7 +123,7 @@ def test_a_check_opens_nothing_that_is_no_plain_file(made, tmp_path, name, kind)
     ODD[kind](copy / name)
     report = check(copy)
     assert not report.passed
-    assert report.findings[0].sentence == f"not plain files: {name}; nothing else was looked at"
+    assert report.findings[0].sentence == f"not plain files: {name!r}; nothing else was looked at"
     assert {str(finding.outcome) for finding in report.findings[1:]} == {"skipped"}
 
 

@@ -4,14 +4,18 @@ Where the folder alone cannot tell, the key does, or the announced digest. No fo
 looked at, so that nothing is found by "the signature is wrong".
 """
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from forgeries import FORGERIES, made
+from forgeries import FORGERIES, made, raw, text
 from forging import Forgery, Target, unsigned
 
 from pgsr.release import ReleaseConfig, check
@@ -71,6 +75,35 @@ def test_the_step_that_should_find_it_does(copied: Copied, name: str, forge: For
     target = copied(name)
     forged(target, forge)
     assert failed(target)[:1] == [step] * (step is not None)
+
+
+def rows(target: Target) -> None:
+    found = pq.read_table(target / artefact.COUNTS)
+    pq.write_table(found.take(pa.array(np.zeros(10**5, int))), target / artefact.COUNTS)
+
+
+CAUSES: list[tuple[Forgery, str]] = [
+    (lambda target: (target / "\x1b[2J\x1b[8mpassed").touch(), r"not of a release: '\x1b[2J\x1b[8mpassed'"),
+    (lambda target: os.truncate(target / artefact.README, 2**23), "README.txt has 8,388,608 bytes, more than"),
+    (lambda target: os.truncate(target / artefact.COUNTS, 900), "counts.parquet is no whole Parquet file"),
+    (lambda target: os.truncate(target / artefact.MEASUREMENT, 900), "measurement.parquet is no whole Parquet file"),
+    (partial(raw, artefact.MANIFEST, lambda data: b"\xff" + data), "no text in UTF-8; get the folder anew"),
+    (partial(raw, artefact.REGIONS, lambda data: data + b"\xff"), "no text in UTF-8; get the folder anew"),
+    (partial(text, artefact.MANIFEST, '"max_quantity": 1', '"max_quantity": 1e400'), "1e400 is no number"),
+    (rows, "counts.parquet has 100,000 rows; its regions and sizes have"),
+]
+
+
+def test_a_cause_is_told_and_nothing_is_read_or_printed_that_does_harm(copied: Copied, tmp_path: Path) -> None:
+    whole = copied("m_h")
+    for place, (forge, cause) in enumerate(CAUSES):
+        target = Target(shutil.copytree(whole.folder, tmp_path / str(place)), whole.config)
+        forge(target)
+        with suppress(ValueError):  # a manifest that is no text
+            target.fix_digests()
+        findings = check(target.folder).findings
+        assert [f.sentence for f in findings if cause in f.sentence], (cause, findings)
+        assert all(f.sentence.isprintable() for f in findings)
 
 
 ONLY_BY_KEY = {

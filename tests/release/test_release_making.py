@@ -1,5 +1,6 @@
 """When a release is charged: what is refused costs nothing, and what was paid for outlives every failure."""
 
+import errno
 import os
 import shutil
 import signal
@@ -15,6 +16,8 @@ from pgsr import PgsrError
 from pgsr.errors import BudgetError, HierarchyError, MemoryNeededError, TableError
 from pgsr.noise import Geometric
 from pgsr.release import finish
+from pgsr.release.folder import artefact
+from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 
@@ -152,6 +155,34 @@ def test_a_full_disk_is_refused_beforehand(place, monkeypatch):
     with pytest.raises(ReleaseError, match="make room"):
         release(config(place))
     assert left(place) == 100
+
+
+def test_a_disk_that_fills_up_loses_no_noisy_values(place, monkeypatch):
+    """What they need is taken before the charge, and given up by none of the writes."""
+    charge, taken = LedgerFile.charge, {}
+
+    def look(*given):
+        [hidden] = [path for path in place.iterdir() if path.is_dir() and path.name.startswith(".")]
+        taken.update({path.name: (path.stat().st_ino, 512 * path.stat().st_blocks) for path in hidden.iterdir()})
+        return charge(*given)
+
+    monkeypatch.setattr(LedgerFile, "charge", look)
+    made = release(config(place))
+    for path in (made / artefact.MEASUREMENT, made / artefact.REGIONS):
+        inode, had = taken[path.name]
+        assert inode == path.stat().st_ino
+        assert 0 < path.stat().st_size <= had
+    assert taken["unfinished.json.part"][1] > 2**16
+    shutil.rmtree(made)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(ReleaseError, match=r"no room for the noisy values.*nothing was charged"):
+        release(config(place))
+    assert left(place) == 99
+    assert not [path for path in place.iterdir() if path.is_dir() and path.name.startswith(".")]
 
 
 def test_a_read_only_folder_is_refused(place, monkeypatch):

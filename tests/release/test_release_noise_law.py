@@ -180,7 +180,9 @@ def test_one_value_far_off_is_enough():
     noise = Geometric(View.CUMULATIVE, 1, (0, 0, 1), totals="root")
     noisy = Geometric(View.CUMULATIVE, 3, totals="root").measure(TRUTH, Seeded("k"))
     assert not judge(noisy, stated(1, 1, 1)).refuted
-    noisy.matrix[0, -1] += 60
+    values = noisy.matrix.copy()
+    values[0, -1] += 60
+    noisy = replace(noisy, cells=values.ravel())
     assert judge(noisy, stated(1, 1, 1)).refuted
     assert judge(noise.measure(TRUTH, Seeded("k")), stated(0, 0, 1)).n_values == 0
 

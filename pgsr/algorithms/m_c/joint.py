@@ -4,6 +4,7 @@ import numpy as np
 
 from pgsr.algorithms.m_c.projection import CumulativeProjection
 from pgsr.algorithms.tree_rounding.rounding import integers_near
+from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.noise.measurement import Measurement, Totals
@@ -18,15 +19,17 @@ def joint_problem(measurement: Measurement, values: np.ndarray, parts: int, labe
         measurement: says whose totals are public, and how precise every level is.
         values: cumulative counts times `parts`, int64, shape (regions, K + 1).
     """
-    return Problem.of(
-        values,
-        measurement.hierarchy,
+    tree = measurement.hierarchy
+    return Problem(
+        label,
+        Sizes.alike(tree, values.shape[1] - 1),
         View.CUMULATIVE,
-        groups=parts * measurement.totals,
+        values.reshape(-1),
+        parts * measurement.totals,
+        integer=False,
+        monotone=True,
         totals=Totals.ROOT if measurement.public is Totals.ROOT else Totals.REGIONS,
         weights=precision_weights(measurement),
-        label=label,
-        integer=False,
     )
 
 

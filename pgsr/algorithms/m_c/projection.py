@@ -149,8 +149,8 @@ class CumulativeProjection(GatedMethod):
         certificate = certify(problem, rounded, prices)
         return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=prices)
 
-    def in_place(self, problem: Problem, deadline: Deadline) -> np.ndarray:
-        """Solve the relaxation in the memory of the problem's own values, which are gone afterwards.
+    def in_place(self, problem: Problem, room: np.ndarray, deadline: Deadline) -> np.ndarray:
+        """Solve the relaxation in `room`, the memory of the problem's own values, which are gone afterwards.
 
         The same x as `solve` finds, real, shape (regions, K + 1), without its certificate. Beyond the values there are
         only 20 bytes per block of a leaf, a family of leaves, and 150 bytes per cell of an inner region.
@@ -168,7 +168,6 @@ class CumulativeProjection(GatedMethod):
                 raise Stopped(status, reason)
         tree, n_sizes = problem.hierarchy, problem.target.shape[1]
         memory.require(self.bytes_needed(problem) - 24 * (tree.n_regions - tree.n_inner) * n_sizes, repr(problem))
-        room = problem.target.view(np.float64)
         found = maximise(SquaresDual(problem), self.gap / 2, deadline, room=room)
         if found.timed_out and found.gap > self.gap:
             reached = f"relative gap {found.gap:.1e} after {deadline.limit:g} s and {found.steps} steps"

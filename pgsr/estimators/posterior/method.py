@@ -159,7 +159,7 @@ class Posterior:
     def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Do the same in the memory of the means."""
         deadline.check("the joint projection reached")
-        values = CumulativeProjection().in_place(_joint(measurement, means), deadline)
+        values = CumulativeProjection().in_place(_joint(measurement, means), means, deadline)
         values /= PARTS
         return values
 

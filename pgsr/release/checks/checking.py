@@ -1,6 +1,6 @@
 """Check a release from its folder alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +78,9 @@ class ReleaseCheck(FolderCheck):
 
     def names(self) -> tuple[str, ...]:
         return artefact.FILES
+
+    def largest(self) -> Mapping[str, int]:
+        return artefact.LARGEST
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         return [
@@ -191,7 +194,8 @@ class ReleaseCheck(FolderCheck):
         table = pq.read_table(self.path / artefact.COUNTS)
         if terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, plan)
-        if (self.path / artefact.COUNTS_CSV).read_bytes() != released_tables.csv_bytes(table):
+        text, listed = released_tables.csv_bytes(table), self.path / artefact.COUNTS_CSV
+        if listed.stat().st_size != len(text) or listed.read_bytes() != text:
             raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
             require_plain(self.path / name)
@@ -276,7 +280,7 @@ class ReleaseCheck(FolderCheck):
             artefact.SUMMARY: summary(*about),
         }
         for name, text in wanted.items():
-            if (self.path / name).read_bytes().decode() != text:
+            if (self.path / name).read_bytes() != text.encode():
                 raise ReleaseError(f"{name} does not say what the manifest and the tables say")
         return f"{', '.join(wanted)} say what the manifest and the tables say"
 

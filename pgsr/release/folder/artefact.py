@@ -12,5 +12,8 @@ TABLES = (COUNTS, COUNTS_CSV, MEASUREMENT, REGIONS)
 DIGESTED = (*TABLES, PACKAGE, README, SUMMARY)
 """The files whose digests the manifest holds."""
 
+LARGEST = {**dict.fromkeys(TABLES, 2**40), MANIFEST: 2**30, SUMMARY: 2**26}
+"""The most bytes of the files that grow with regions and sizes; a manifest lists thresholds of regions."""
+
 FILES = tuple(sorted((*DIGESTED, MANIFEST, SUMS)))
 """The files of a release; a signed one has a signature besides."""

@@ -209,7 +209,7 @@ def read(text: str) -> dict[str, Any]:
         ManifestError: it is no JSON in the form of `written`, or a field is missing, unknown or of another kind.
     """
     try:
-        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
@@ -343,6 +343,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise ValueError("a field is there twice")
     return found
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    return found if abs(found) < float("inf") else _refuse(text)
 
 
 def _refuse(text: str) -> Any:

@@ -2,10 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +32,9 @@ from pgsr.release.stated.kinds import MeasuredView
 from pgsr.release.stated.plan import Plan
 from pgsr.tables.long import SIZE_CLASS, read_long, region_columns, to_long
 
-_BLOCK_ROWS = 1 << 20
+Found = TypeVar("Found")
+
+_BLOCK_ROWS, _ROW_BYTES = 1 << 20, 100
 _ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 
@@ -82,6 +85,22 @@ def write_counts(path: Path, table: pa.Table) -> None:
         pq.write_table(table, path, compression="zstd")
 
 
+def _of_whole_files(read: Callable[..., Found]) -> Callable[..., Found]:
+    """Make what reads a Parquet file say of one that is cut off or damaged what it is, and what to do."""
+
+    @wraps(read)
+    def said(path: Path, *about: Any) -> Found:
+        try:
+            return read(path, *about)
+        except (pa.ArrowException, EOFError, OSError) as error:
+            if isinstance(error, FileNotFoundError | PermissionError):
+                raise
+            raise ReleaseError(f"{path.name} is no whole Parquet file ({error}); get the folder anew") from None
+
+    return said
+
+
+@_of_whole_files
 def read_counts(path: Path, tree: Hierarchy, plan: Plan, columns: Columns, facts: Mapping[str, str]) -> Estimate:
     """Read what `write_counts` wrote as Parquet, by excess and in the order of `tree`.
 
@@ -93,6 +112,10 @@ def read_counts(path: Path, tree: Hierarchy, plan: Plan, columns: Columns, facts
     """
     terms, expected = plan.terms, _schema(columns.counts, facts)
     _require_schema(path, pq.read_schema(path), expected)
+    n_rows, most = pq.read_metadata(path).num_rows, sum(level.regions * (level.max_size + 1) for level in plan.levels)
+    if n_rows > most:
+        raise ReleaseError(f"{path.name} has {n_rows:,} rows; its regions and sizes have {most:,} at most")
+    memory.require(_ROW_BYTES * n_rows, path.name)
     found = read_long(pq.read_table(path, columns=_columns_read(expected)))
     if set(found.hierarchy.paths) != set(tree.paths):
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
@@ -153,17 +176,18 @@ def csv_bytes(table: pa.Table) -> bytes:
 
 
 def write_measurement(
-    path: Path, measurement: Measurement, plan: Plan, columns: Columns, facts: Mapping[str, str]
+    file: IO[bytes], measurement: Measurement, plan: Plan, columns: Columns, facts: Mapping[str, str]
 ) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
     rows = _Rows(measurement.hierarchy, measurement.totals, plan, _schema(columns.measurement, facts))
-    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
+    with pq.ParquetWriter(file, rows.schema, compression="zstd") as writer:
         for regions, part in rows.blocks():
             whole = [measurement.row(region) for region in regions.tolist()]
             values = whole[0][part] if len(whole) == 1 else np.concatenate(whole)
             writer.write_table(pa.table(rows.columns(regions, part, values), schema=rows.schema))
 
 
+@_of_whole_files
 def read_measurement(
     path: Path, tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns, facts: Mapping[str, str]
 ) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -71,28 +71,25 @@ class LedgerContents:
             return Rho(rho)
         return epsilon_delta(epsilon, delta)
 
-    def require(self, charges: Sequence[Charge], data_set: str, name: str) -> None:
-        """Raise `LedgerError` unless all of the charges may be made; `name` is the ledger's, for the message."""
-        for charge in charges:
-            if data_set != self.data_set:
-                raise LedgerError(
-                    f"the ledger {name} is of the data set {self.data_set!r}, and {charge.what} is of {data_set!r}; "
-                    "name its own ledger, or write data_set as the ledger has it"
-                )
-            if charge.unit != self.unit:
-                raise LedgerError(
-                    f"{charge.what} protects the unit {charge.unit}, and the ledger {name} counts the unit "
-                    f"{self.unit}; keep a ledger of its own"
-                )
-        losses = [counted(charge.loss, charge.relation, self.relation) for charge in charges]
-        if not fits(self.total, [*self.counted, *losses]):
+    def require(self, charge: Charge, data_set: str, name: str) -> None:
+        """Raise `LedgerError` unless the charge may be made; `name` is the ledger's, for the message."""
+        if data_set != self.data_set:
+            raise LedgerError(
+                f"the ledger {name} is of the data set {self.data_set!r}, and {charge.what} is of {data_set!r}; "
+                "name its own ledger, or write data_set as the ledger has it"
+            )
+        if charge.unit != self.unit:
+            raise LedgerError(
+                f"{charge.what} protects the unit {charge.unit}, and the ledger {name} counts the unit {self.unit}; "
+                "keep a ledger of its own"
+            )
+        if not fits(self.total, [*self.counted, counted(charge.loss, charge.relation, self.relation)]):
             if any(self.left.parts):
                 have, remedy = f"{self.left} of {self.total} is left in {name}", "lower its epsilon"
             else:
                 have = f"nothing of {self.total} is left in {name}"
                 remedy = "what is published already may be used and worked on at no cost, and no more can be released"
-            what = "; ".join(f"{charge.what} would spend {charge.loss}" for charge in charges)
-            raise LedgerError(f"{what}, and {have}; {remedy}; nothing was charged")
+            raise LedgerError(f"{charge.what} would spend {charge.loss}, and {have}; {remedy}; nothing was charged")
 
 
 def header_line(data_set: str, total: Loss, relation: Relation, unit: Unit, at: str) -> bytes:

@@ -1,7 +1,7 @@
 """A ledger in a file that several processes share."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -148,18 +148,15 @@ class LedgerFile:
         """The SHA-256 of the last line."""
         return self.read().head
 
-    def require(self, charges: Charge | Sequence[Charge], data_set: str) -> None:
-        """Raise `LedgerError` if the charges could not all be made now; nothing is written to the ledger."""
-        self.read().require(_listed(charges), data_set, self.path.name)
+    def require(self, charge: Charge, data_set: str) -> None:
+        """Raise `LedgerError` if the charge could not be made now; nothing is written to the ledger."""
+        self.read().require(charge, data_set, self.path.name)
 
-    def charge(self, charges: Charge | Sequence[Charge], data_set: str) -> str:
+    def charge(self, charge: Charge, data_set: str) -> str:
         """Charge, and return the new head. Once it returns, the charge is on the disk; if it raises, there is none.
 
-        Several charges, those of mechanisms that run one after another, are lines in their order, all or none. A
-        process that ends in between leaves the first ones, which then are spent.
-
         Args:
-            charges: one, or several in the order in which they are spent.
+            charge: the amount, and what it is spent on.
             data_set: the public name of the data.
 
         Raises:
@@ -168,9 +165,9 @@ class LedgerFile:
         """
         with self._locked():
             before = self._read()
-            before.require(_listed(charges), data_set, self.path.name)
+            before.require(charge, data_set, self.path.name)
             self._catch_up(before.head)
-            return self._append(_listed(charges), data_set, before.head)
+            return self._append(charge, data_set, before.head)
 
     def _repr_html_(self) -> str:
         """Describe the ledger and its balance, as HTML, or say why it cannot be read.
@@ -242,23 +239,17 @@ class LedgerFile:
         except OSError as error:
             raise LedgerError(f"the ledger {self.path.name} cannot be written ({error}); nothing was charged") from None
 
-    def _append(self, charges: Sequence[Charge], data_set: str, before: str) -> str:
-        """Write the line of every charge and its hash; if that fails, remove all: only what is on the disk is a charge.
-
-        The hash is noted after every line, so that it is never more than one line behind.
-        """
-        size, head = self.path.stat().st_size, before
+    def _append(self, charge: Charge, data_set: str, before: str) -> str:
+        """Write the charge's line and its hash; if that fails, remove both: only what is on the disk is a charge."""
+        size, line = self.path.stat().st_size, charge_line(charge, data_set, _now(), before)
         try:
-            for charge in charges:
-                line = charge_line(charge, data_set, _now(), head)
-                with _opened(self.path, "ab") as file:
-                    _write(file, line)
-                head = hash_of(line)
-                self._note(head)
+            with _opened(self.path, "ab") as file:
+                _write(file, line)
+            self._note(hash_of(line))
         except OSError as error:
             self._take_back(size, before)
             raise LedgerError(f"the ledger {self.path.name} cannot be written ({error}); nothing was charged") from None
-        return head
+        return hash_of(line)
 
     def _take_back(self, size: int, head: str) -> None:
         try:
@@ -314,10 +305,6 @@ class LedgerFile:
         return LedgerError(
             f"the ledger {self.path.name} cannot be read ({error.strerror}); make it readable; nothing was charged"
         )
-
-
-def _listed(charges: Charge | Sequence[Charge]) -> Sequence[Charge]:
-    return (charges,) if isinstance(charges, Charge) else charges
 
 
 def _now() -> str:

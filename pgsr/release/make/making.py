@@ -18,7 +18,7 @@ from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
 from pgsr.release.make.private_log import OperatorLog
-from pgsr.release.make.writing import UNFINISHED, completed, write_measurement
+from pgsr.release.make.writing import UNFINISHED, completed, reserve, write_measurement
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ManifestError, ReleaseError
 from pgsr.release.publishing.findings import Report
@@ -92,13 +92,13 @@ def publish(
     config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")
     terms, folder = config.terms, folder_of(config.output, rehearse)
-    ledger, charges = LedgerFile(config.ledger), charges_for(terms, folder)
+    ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
     key = None if config.sign is None or rehearse else signature.load_private(config.sign)
     with only_one(folder):
         with told_if_stopped(tell):
             if not rehearse:
-                ledger.require(charges, terms.data_set)
+                ledger.require(charge, terms.data_set)
             tell("reading the tables")
             tree = config.tree()
             plan = Plan.of(terms, tree.regions_per_level)
@@ -119,9 +119,10 @@ def publish(
         try:
             if not rehearse:
                 require_place(folder)
+                reserve(hidden, plan, truth.hierarchy)
                 tell("charging the ledger")
                 with told_if_stopped(tell, STOPPED_CHARGING):
-                    head = ledger.charge(charges, terms.data_set)
+                    head = ledger.charge(charge, terms.data_set)
             with _kept_if_paid(hidden, None if rehearse else str(terms.total), config.sign, tell):
                 if not rehearse:
                     tell(f"the ledger's head is now {head}")
@@ -176,16 +177,14 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
     return Release(folder, report)
 
 
-def charges_for(terms: Terms, folder: Path) -> tuple[Charge, ...]:
-    """The charges of a release under these terms: what it costs, and which data sets are neighbours.
+def charge_for(terms: Terms, folder: Path) -> Charge:
+    """Make the charge of a release under these terms: what it costs, and which data sets are neighbours.
 
-    One for all of it, or one for each of `Terms.spending`, in order.
+    Thresholds by the root are adaptive sequential composition: what numbers of groups, the root and the other levels
+    spend adds up, in epsilon and in rho (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 1.7). All of it
+    is charged at once, so that a process that is killed leaves no part of it.
     """
-    what = f"{terms.kind} into {folder.name}"
-    return tuple(
-        Charge(loss, f"{what}, {part}" if part else what, terms.relation, unit=terms.unit)
-        for part, loss in terms.spending
-    )
+    return Charge(terms.total, f"{terms.kind} into {folder.name}", terms.relation, unit=terms.unit)
 
 
 def _restore_plan(hidden: Path) -> None:

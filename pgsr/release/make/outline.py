@@ -15,7 +15,7 @@ from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.make.making import charges_for
+from pgsr.release.make.making import charge_for
 from pgsr.release.publishing import signature
 from pgsr.release.publishing.configuration.sources import is_there, name_of
 from pgsr.release.publishing.errors import ConfigError, Faults
@@ -172,7 +172,7 @@ def _ledger(config: ReleaseConfig) -> str:
     """Say what is left; an absent ledger is no error here, so that the rest can be read before it is made."""
     ledger = LedgerFile(config.ledger)
     if config.ledger.exists():
-        ledger.require(charges_for(config.terms, config.output), config.terms.data_set)
+        ledger.require(charge_for(config.terms, config.output), config.terms.data_set)
     return ledger.rest
 
 

@@ -1,11 +1,16 @@
 """Write a release of what was measured: the noisy values first, then the answer, checked before it gets its name."""
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
+import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from pgsr.data.hierarchy import Hierarchy
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
 from pgsr.release.checks.checking import check
@@ -23,21 +28,52 @@ from pgsr.release.publishing.folder import appear, name_folder, sync
 from pgsr.release.publishing.strict_fields import versions
 from pgsr.release.stated.plan import Plan
 
+_CELL_BYTES, _DIGITS = 32, 20
+"""The bytes of a noisy value with its place in Parquet at most, and of a number as text."""
+
 UNFINISHED = "unfinished.json"
 """The plan of noisy values that are not yet a release; `finish` needs it."""
+
+
+def reserve(folder: Path, plan: Plan, tree: Hierarchy) -> None:
+    """Take the disk that noisy values need before they are paid for, so that none are lost on a disk that fills up.
+
+    It is taken by public numbers alone, so not for ranks of private numbers of groups; macOS and Windows take none.
+
+    Raises:
+        ReleaseError: so much is not free.
+    """
+    regions = len(released_tables.regions_text(tree, np.zeros(0), plan, Columns.of(plan)).encode())
+    per_region = {artefact.MEASUREMENT: 0, artefact.REGIONS: _DIGITS, f"{UNFINISHED}.part": _DIGITS}
+    for name, n_bytes in per_region.items():
+        cells = 2**20 + _CELL_BYTES * plan.n_cells if name == artefact.MEASUREMENT else 2**16
+        with _kept_open(folder / name) as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, cells + n_bytes * tree.n_regions + regions)
+            except AttributeError:  # macOS, Windows
+                return
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                    return  # a file system that takes none
+                raise ReleaseError(
+                    f"the disk of {str(folder.parent)!r} has no room for the noisy values; free some; nothing was "
+                    "charged"
+                ) from None
 
 
 def write_measurement(folder: Path, plan: Plan, measurement: Measurement) -> None:
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
     secure, columns = measurement.secure, Columns.of(plan)
     facts, fields = manifest.facts(plan.terms, secure, "measurement"), manifest.plan_fields(plan, secure)
-    released_tables.write_measurement(folder / artefact.MEASUREMENT, measurement, plan, columns, facts)
+    with _kept_open(folder / artefact.MEASUREMENT) as file:
+        released_tables.write_measurement(file, measurement, plan, columns, facts)
+        file.truncate()
     regions = released_tables.regions_text(measurement.hierarchy, measurement.totals, plan, columns)
-    _write_text(folder / artefact.REGIONS, regions)
+    _fill(folder / artefact.REGIONS, regions)
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
     part = folder / f"{UNFINISHED}.part"
-    part.write_text(json.dumps(fields), encoding="utf-8")
+    _fill(part, json.dumps(fields))
     appear(part, folder / UNFINISHED)
 
 
@@ -96,6 +132,17 @@ def _publish(hidden: Path, folder: Path, key: Ed25519PrivateKey | None = None) -
         signature.sign(hidden, key)
     name_folder(hidden, folder, hidden / UNFINISHED)
     return report
+
+
+def _kept_open(path: Path) -> IO[bytes]:
+    """Open a file to be written, new or reserved, without giving back what it has of the disk."""
+    return open(path, "r+b", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666))
+
+
+def _fill(path: Path, text: str) -> None:
+    with _kept_open(path) as file:
+        file.write(text.encode())
+        file.truncate()
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -1,16 +1,20 @@
 """What checks of published folders have in common: steps that find something each, files, digests and signature."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pgsr.errors import PgsrError
+from pgsr.help import shown
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Finding, Outcome, Report
 from pgsr.release.publishing.strict_fields import versions
+
+LARGEST = 2**22
+"""The most bytes of a file that no table and no list is in."""
 
 
 class SkippedError(Exception):
@@ -31,7 +35,7 @@ class FolderCheck(ABC):
         key: file of the publisher's public key; None if it is not known.
         ignore: names of files that do not count, for a folder that is still being made.
         known: what earlier steps found, by name.
-        odd: names in the folder that are no plain files, which nothing may open: a pipe or a device never ends.
+        odd: names in the folder that nothing may open: too large, or no plain files: a pipe never ends.
     """
 
     path: Path
@@ -44,6 +48,10 @@ class FolderCheck(ABC):
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """Name the files that belong to the folder; a signed one has a signature besides."""
+
+    @abstractmethod
+    def largest(self) -> Mapping[str, int]:
+        """Give the most bytes of files that may be larger than `LARGEST`, since a check reads them."""
 
     @abstractmethod
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
@@ -61,7 +69,7 @@ class FolderCheck(ABC):
     def find(self, name: str, step: Callable[[], str]) -> Finding:
         """Take one step, whatever is wrong; none but the first where something is no plain file."""
         if self.odd:
-            return Finding(name, Outcome.SKIPPED, "not looked at, because not all files above are plain ones")
+            return Finding(name, Outcome.SKIPPED, "not looked at, because of what is wrong with the files above")
         try:
             return Finding(name, Outcome.PASSED, step())
         except SkippedError as skipped:
@@ -69,7 +77,9 @@ class FolderCheck(ABC):
         except OpenError as undecided:
             return Finding(name, Outcome.OPEN, str(undecided))
         except (PgsrError, OSError) as error:
-            return Finding(name, Outcome.FAILED, " ".join(str(error).split()))
+            return Finding(name, Outcome.FAILED, shown(" ".join(str(error).split())))
+        except UnicodeDecodeError:
+            return Finding(name, Outcome.FAILED, "a file of this step is no text in UTF-8; get the folder anew")
         except Exception as error:  # a folder may come from anywhere, and a fault in it must not look like one of ours
             return Finding(name, Outcome.FAILED, f"cannot be read as a part of a release ({type(error).__name__})")
 
@@ -80,15 +90,21 @@ class FolderCheck(ABC):
         inside = sorted(self.path.iterdir())
         self.odd = tuple(path.name for path in inside if path.is_symlink() or not path.is_file())
         if self.odd:
-            raise ReleaseError(f"not plain files: {', '.join(self.odd)}; nothing else was looked at")
+            raise ReleaseError(f"not plain files: {_named(self.odd)}; nothing else was looked at")
         found = {path.name for path in inside} - {digests.SIGNATURE, *self.ignore}
         names = self.names()
         missing, more = sorted(set(names) - found), sorted(found - set(names))
         if missing or more:
-            parts = [f"missing: {', '.join(missing)}"] * bool(missing) + [
-                f"not of a release: {', '.join(more)}"
-            ] * bool(more)
+            parts = [f"missing: {_named(missing)}"] * bool(missing) + [f"not of a release: {_named(more)}"] * bool(more)
             raise ReleaseError("; ".join(parts))
+        for path in inside:
+            most = self.largest().get(path.name, LARGEST)
+            if path.name not in self.ignore and path.stat().st_size > most:
+                self.odd = (path.name,)
+                raise ReleaseError(
+                    f"{path.name} has {path.stat().st_size:,} bytes, more than the {most:,} of any release; nothing "
+                    "else was looked at"
+                )
         return f"the {len(found)} files of a release and no others"
 
     def digests(self) -> str:
@@ -126,3 +142,8 @@ class FolderCheck(ABC):
         """Give the versions here that are not those that the folder states."""
         stated = self.need("fields")["versions"]
         return {name: found for name, found in versions(packages).items() if stated[name] != found}
+
+
+def _named(names: Iterable[str]) -> str:
+    """List names as texts of Python, since those of a foreign folder may hold what a terminal obeys."""
+    return ", ".join(map(repr, names))

@@ -70,11 +70,6 @@ class Terms:
         largest: the largest size of all levels, K.
         max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K.
         total: the whole budget.
-        spending: what is spent one after another, each part after its name; all at once, after "", where there is no
-            order. Thresholds by the root are adaptive sequential composition: noisy numbers of groups first, where they
-            are paid for, then the root, then the other regions, in views that hang on it. Epsilon and rho add up over
-            these parts (Dwork and Roth 2014, section 3.5; Bun and Steinke 2016, lemma 1.7); of epsilon with delta the
-            levels have no parts of their own.
         max_excess: the most members beyond `min_size` that are told apart, K - m: the largest size that a mechanism
             knows.
         plain: whether the noise is double geometric for a pure epsilon of entities, which a manifest states by scales.
@@ -92,8 +87,6 @@ class Terms:
     Example:
         >>> Terms("demo", {"nation": 50, "block": 7}, "1", "m_h").max_sizes
         (50, 7)
-        >>> Terms("demo", 5, "1", "kuo", threshold="root", shares=("1/20", "19/20")).spending
-        (('the root', PureEpsilon(epsilon 1/20)), ('the other levels', PureEpsilon(epsilon 19/20)))
     """
 
     data_set: str
@@ -118,7 +111,6 @@ class Terms:
     largest: int = field(init=False, repr=False, compare=False)
     max_sizes: tuple[int, ...] | None = field(init=False, repr=False, compare=False)
     total: Loss = field(init=False, repr=False, compare=False)
-    spending: tuple[tuple[str, Loss], ...] = field(init=False, repr=False, compare=False)
     max_excess: int = field(init=False, repr=False, compare=False)
     plain: bool = field(init=False, repr=False, compare=False)
     ranks_alike: bool = field(init=False, repr=False, compare=False)
@@ -327,8 +319,6 @@ class Terms:
         else:
             assert self.epsilon is not None, "checked"
             keep(self, "total", PureEpsilon(self.epsilon) if pure else Approximate(self.epsilon, self.delta or 0))
-        in_order = self.by_root and not isinstance(self.total, Approximate)
-        keep(self, "spending", self._parts_in_order() if in_order else (("", self.total),))
         usual = Relation.ADD_REMOVE_OR_EMPTY_GROUP if self.totals is Totals.NOISY else Relation.ADD_REMOVE
         keep(self, "plain", pure and self.unit == Unit.ENTITY and self.relation is usual)
         alike = (self.unit == Unit.ENTITY or self.laws is Laws.GEOMETRIC) and not self.unit.is_group
@@ -340,15 +330,6 @@ class Terms:
         about = {"max_quantity": self.max_quantity, "max_size": most, "relation": self.relation}
         keep(self, "sensitivity", sensitivity_of(self.view.sensitive, self.unit, **about))
         keep(self, "totals_sensitivity", sensitivity_of_totals(self.unit, self.relation))
-
-    def _parts_in_order(self) -> tuple[tuple[str, Loss], ...]:
-        """Name what thresholds by the root spend one after another."""
-        assert self.shares is not None, "thresholds by the root want shares"
-        rest, (epsilon, _, rho) = 1 - self.totals_share, self.total.parts
-        root = rest * self.shares[0]
-        named = (("numbers of groups", self.totals_share), ("the root", root), ("the other levels", rest - root))
-        currency = PureEpsilon if epsilon else Rho
-        return tuple((name, currency(part * (epsilon or rho))) for name, part in named if part)
 
     @property
     def may_have_intervals(self) -> bool:
