@@ -9,7 +9,7 @@ from pgsr.estimators import Matching, Merge
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.looks import arm_looks
-from pgsr.experiments.engine.summary import level_errors
+from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import TestOutcome, Verdict, compared, worst
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import (
@@ -48,14 +48,28 @@ WEIGHTED, AVERAGE = "weighted", "average"
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw error against epsilon per level: solid lines for weighted merging, dashed ones for plain averaging."""
+    """Draw error against epsilon per level, solid for weighted merging, dotted for plain averages; and their ratio."""
     style = arm_looks([arm.label for arm in ARMS])
     lines = [
         Line(f"{label}, {merge}", level_errors(frame, merge).where(arm=label), look, dashes)
         for label, look in style.items()
         for merge, dashes in ((WEIGHTED, "-"), (AVERAGE, ":"))
     ]
-    return epsilon_panels(lines, "K5 (figure 4): merging by inverse variance against plain averages")
+    ratios = [Line(label, _ratio(frame, label), look) for label, look in style.items()]
+    return epsilon_panels(lines, ratios, "K5 (figure 4): merging by inverse variance against plain averages")
+
+
+def _ratio(frame: "pd.DataFrame", label: str) -> LevelErrors:
+    """Divide the root's errors with plain averages by those with weighted ones, replicate by replicate."""
+    weighted, average = (level_errors(frame, merge).where(arm=label, level=0) for merge in (WEIGHTED, AVERAGE))
+    found = []
+    for row in weighted:
+        other = average.one(data=row.data, epsilon=row.epsilon)
+        both = row.values.keys() & other.values.keys() if other is not None else ()
+        ratios = {r: other.values[r] / row.values[r] for r in sorted(both) if other is not None and row.values[r]}
+        if ratios:
+            found.append(replace(row, values=ratios))
+    return LevelErrors(found)
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
