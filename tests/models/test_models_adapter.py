@@ -77,7 +77,10 @@ def test_a_solver_that_does_not_keep_its_limit_is_left_behind():
         end.set()
         assert time.perf_counter() - start < MINUTES
         assert result.status is Status.TIMED_OUT
-        assert "had no answer at the time limit of 0.2 s (it does not stop, and is still running in this process)" in result.reason
+        assert (
+            "had no answer at the time limit of 0.2 s (it does not stop, and is still running in this process)"
+            in result.reason
+        )
 
 
 @dataclass(frozen=True)
