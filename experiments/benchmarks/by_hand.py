@@ -201,7 +201,7 @@ def glop(stated: HandSquares) -> float:
     proto.variables.integers.extend([False] * n)
     proto.objective.linear_coefficients.ids.extend(range(n))
     proto.objective.linear_coefficients.values.extend(asked.cost.tolist())
-    proto.linear_constraints.ids.extend(range(rows.shape[0]))
+    proto.linear_constraints.ids.extend(range(len(asked.lower)))
     proto.linear_constraints.lower_bounds.extend(asked.lower.tolist())
     proto.linear_constraints.upper_bounds.extend(asked.upper.tolist())
     proto.linear_constraint_matrix.row_ids.extend(rows.row.tolist())
