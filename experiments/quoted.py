@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pgsr.datasets.packages import PACKAGED
-from pgsr.experiments.benchmarks import formulations, peers
+from pgsr.experiments.benchmarks import by_hand, formulations, peers
 from pgsr.experiments.data.recipes import RECIPES
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
@@ -71,6 +71,7 @@ def quotations(folder: Path) -> dict[str, str]:
     frames = {experiment.id: frame for experiment, _, frame in results}
     found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
     found |= peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder))
+    found |= by_hand.quoted(by_hand.read(folder))
     found |= dict(library.quoted(folder))
     found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}
     found |= dict(paper_tables.quoted(results, EXPERIMENTS, PAGES))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,34 +11,27 @@ from scipy import sparse
 from pgsr.errors import MethodError
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
+from pgsr.models.cvxpy_ import Cvxpy
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import ProgramKind, SolverProgram
 from pgsr.models.relaxed import by_clarabel
-from pgsr.models.window import Pieces
 
 
 @dataclass(frozen=True, repr=False)
-class Direct(SolverModel):
-    """Solves a problem by `solver`, whose own package gets the program's arrays; `Cvxpy` has more solvers.
-
-    HIGHS takes integer linear programs, so it solves M_H and its like by windows of unit steps. CLARABEL, OSQP and PIQP
-    solve the relaxation, and an integer problem is rounded to the nearest integers.
+class Direct(Cvxpy):
+    """Solves a problem by `solver` as `Cvxpy` does, in a tenth to all of its time: its own package gets the arrays.
 
     Args:
         solver: HIGHS, CLARABEL, OSQP or PIQP.
-        options, tolerance: as in `SolverModel`; `SOLVERS` has what a solver gets where these say nothing.
+        options, tolerance: as in `Cvxpy`.
 
-    Status: OPTIMAL or FEASIBLE by HIGHS; RELAXED where integers are rounded, or OPTIMAL if our exact test proves it;
-    OPTIMAL for a relaxation; FAILED where our own residuals or the gap refute the solver's "solved"; NOT_INSTALLED;
-    TIMED_OUT.
+    Status: as of `Cvxpy`.
 
     Example:
         >>> Direct("PIQP")
         Direct('PIQP')
     """
-
-    solver: str = "CLARABEL"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,39 +39,19 @@ class Direct(SolverModel):
             raise MethodError(f"Direct({self.solver!r}) is unknown; use one of {', '.join(SOLVERS)}, or Cvxpy")
 
     @property
-    def name(self) -> str:
-        return self.solver
-
-    @property
-    def takes(self) -> frozenset[ProgramKind]:
-        return SOLVERS[self.solver].takes
-
-    @property
-    def finds_vertices(self) -> bool:
-        return self.solver == "HIGHS"
-
-    def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
-        return pieces.linked(start) if self.solver == "OSQP" else super().in_pieces(pieces, integers, start)
-
-    @property
     def starts(self) -> frozenset[ProgramKind]:
-        return SOLVERS[self.solver].starts
+        return {"HIGHS": frozenset({ProgramKind.MILP}), "OSQP": self.takes}.get(self.solver, frozenset())
 
     def unavailable(self) -> Result | None:
-        module = SOLVERS[self.solver].module
-        package = REQUIREMENTS.get(module, module)
-        return not_installed(package, self.solver) if load(module) is None else None
+        module = SOLVERS[self.solver][0]
+        return not_installed(REQUIREMENTS.get(module, module), self.solver) if load(module) is None else None
+
+    def build(self, program: SolverProgram) -> Any:
+        return SolverModel.build(self, program)
 
     def run(self, program: SolverProgram, time_limit: float | None) -> Run:
-        known, near, start = SOLVERS[self.solver], self.tolerance, time.perf_counter()
-        options = dict(known.options)
-        if time_limit is not None and known.limit:
-            options[known.limit] = time_limit
-        if program.is_integer:
-            options["mip_rel_gap"] = near or 0.0
-        elif near is not None:
-            options |= dict.fromkeys(known.tolerances, near)
-        answer = known.solve(program, {**options, **self.options})
+        start = time.perf_counter()
+        answer = SOLVERS[self.solver][1](program, self.solver_options(time_limit, program.is_integer))
         return Run(answer, 0.0, time.perf_counter() - start)
 
 
@@ -143,7 +116,9 @@ def by_osqp(program: SolverProgram, options: Mapping[str, Any]) -> SolverAnswer:
     matrix = sparse.vstack([program.matrix, program.order, one], format="csc", dtype=float)
     low = np.concatenate([program.right, np.full(m - n, -np.inf), program.lower[bounded]])
     high = np.concatenate([program.right, program.order_right, program.upper[bounded]])
-    solver.setup(_squares(program), program.linear.astype(float), sparse.csc_matrix(matrix), low, high, **options)
+    solver.setup(
+        _squares(program), program.linear.astype(float), sparse.csc_matrix(matrix), low, high, verbose=False, **options
+    )
     if program.start is not None:
         duals = program.start_duals
         y = None if duals is None else np.concatenate([*duals, program.start_bound_duals[bounded]])
@@ -170,58 +145,13 @@ _CLAIMS: Mapping[str, SolverClaim] = {
 """The words of the solvers for how they ended; others are failures."""
 
 
-@dataclass(frozen=True)
-class _Known:
-    solve: Callable[[SolverProgram, Mapping[str, Any]], SolverAnswer]
-    takes: frozenset[ProgramKind]
-    module: str
-    tolerances: tuple[str, ...]
-    """What it calls those of continuous programs."""
-    limit: str = ""
-    """What it calls its time limit; "" if it knows none."""
-    starts: frozenset[ProgramKind] = frozenset()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """The options with which most answers pass our checks, where its own tolerances are wider."""
-
-
-_BOTH = frozenset({ProgramKind.LP, ProgramKind.QP})
-_MILP = frozenset({ProgramKind.MILP})
-
 REQUIREMENTS = {"highspy": "'highspy>=1.16'"}
 """What pip needs to be told where a package's name is not enough."""
 
-SOLVERS: Mapping[str, _Known] = {
-    "CLARABEL": _Known(
-        by_clarabel,
-        _BOTH,
-        "clarabel",
-        ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
-        "time_limit",
-        options={"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10},  # both are absolute where an optimum is below 1
-    ),
-    "HIGHS": _Known(
-        by_highs,
-        _BOTH | _MILP,
-        "highspy",
-        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"),
-        "time_limit",
-        _MILP,
-    ),
-    "OSQP": _Known(
-        by_osqp,
-        _BOTH,
-        "osqp",
-        ("eps_abs", "eps_rel"),
-        "time_limit",
-        _BOTH,
-        {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 100_000, "polishing": False, "verbose": False},
-    ),
-    "PIQP": _Known(
-        by_piqp,
-        _BOTH,
-        "piqp",
-        ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
-        options={"eps_duality_gap_abs": 1e-10, "eps_duality_gap_rel": 1e-10},
-    ),
+SOLVERS: Mapping[str, tuple[str, Callable[[SolverProgram, Mapping[str, Any]], SolverAnswer]]] = {
+    "CLARABEL": ("clarabel", by_clarabel),
+    "HIGHS": ("highspy", by_highs),
+    "OSQP": ("osqp", by_osqp),
+    "PIQP": ("piqp", by_piqp),
 }
-"""The solvers whose packages are called here."""
+"""The solvers whose packages are called here; `pgsr.models.cvxpy_.SOLVERS` has their options."""

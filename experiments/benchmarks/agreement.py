@@ -300,7 +300,7 @@ def _relaxed_optimum(problem: Problem) -> float | None:
 
 
 def _label(method: Method) -> str:
-    return f"Cvxpy({method.solver!r})" if isinstance(method, Cvxpy) else repr(method)
+    return f"{type(method).__name__}({method.solver!r})" if isinstance(method, Cvxpy) else repr(method)
 
 
 def _cell(pair: Pair | None) -> str:

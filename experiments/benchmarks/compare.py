@@ -133,19 +133,20 @@ class CompareExperiment:
         self,
         truth: CountOfCounts,
         say: Callable[[str], None] = lambda line: None,
-        template: Template | None = None,
+        templates: Sequence[Template] = (),
     ) -> list[VariantSection]:
         """Compare all arms of all variants on the same noise.
 
         Args:
             truth: the counts to compare on.
-            say: is told a line when a problem is done, where there is no terminal to show a bar on.
-            template: where the arms' processes come from; one of its own if None.
+            say: is told the tables of every problem when it is done.
+            templates: where the arms' processes come from, each one at a time; one of its own if empty.
 
         Raises:
             ArgumentError: a problem is unknown.
         """
-        with template_of_arms(*IMPORTS) if template is None else nullcontext(template) as started:
+        with nullcontext(None) if templates else template_of_arms(*IMPORTS) as alone:
+            started = templates if alone is None else (alone,)
             noisy, parts = NoisyVariants(truth, self.epsilon, self.seed, self.max_sizes or None), []
             for variant in chosen(self.problems):
                 arms = variant.arms(noisy, self.size)
@@ -159,6 +160,7 @@ class CompareExperiment:
                 start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
                 table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, started)
                 sections.append(VariantSection(variant.key, self.title(truth), Comparison(table.rows, variant.words)))
+                progress.show(f"\n{section_text(sections[-1])}\n")
                 methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
                 seconds = time.monotonic() - start
                 progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
@@ -218,16 +220,14 @@ def whole(sections: Sequence[VariantSection]) -> Comparison:
     return Comparison(rows, last)
 
 
-def as_text(sections: Sequence[VariantSection]) -> str:
-    """Write every section's tables under the hierarchy that it was asked on, and below what is to be known of them."""
-    parts = []
-    for part, those in groupby(sections, key=lambda section: section.part):
-        parts.append(part)
-        for section in those:
-            tables = [frame.to_string(index=False) for frame in frames(section.table)]
-            parts.append("\n".join([section.table.title, *tables]))
-    parts += [textwrap.fill(note, 150, subsequent_indent="  ") for note in _notes(sections)]
-    return "\n\n".join(parts)
+def notes_text(sections: Sequence[VariantSection]) -> str:
+    """Write what is to be known of the tables of all sections."""
+    return "\n\n".join(textwrap.fill(note, 150, subsequent_indent="  ") for note in _notes(sections))
+
+
+def section_text(section: VariantSection) -> str:
+    """Write the tables of one section."""
+    return "\n".join([section.table.title, *(frame.to_string(index=False) for frame in frames(section.table))])
 
 
 def as_html(sections: Sequence[VariantSection], figure: bytes) -> str:

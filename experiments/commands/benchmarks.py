@@ -10,7 +10,7 @@ from rich.console import Console
 
 from pgsr.datasets.parameters import CensusRegions
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks import agreement, formulations, history, nation, peers
+from pgsr.experiments.benchmarks import agreement, by_hand, formulations, history, nation, peers
 from pgsr.experiments.benchmarks.compare import writable
 from pgsr.experiments.commands.app import app, console_for_tables
 from pgsr.experiments.engine.tables import print_frame
@@ -56,9 +56,10 @@ def bench_formulations(
     limit: Annotated[float, typer.Option(help="Seconds per solve.", min=1)] = formulations.LIMIT,
     out: Annotated[Path, typer.Option(help="Folder for the record (JSON).")] = Path("results/bench"),
 ) -> None:
-    """Measure one problem in integers as squares, as steps of a window and as a network, by several solvers."""
+    """Measure squares, steps of a window and a network, and solver models beside models written by hand."""
     writable(out)
-    print(f"record  {formulations.main(out, partial(print, flush=True), limit)}")
+    say = partial(print, flush=True)
+    print(f"records  {formulations.main(out, say, limit)}, {by_hand.main(out, say)}")
 
 
 @app.command(

@@ -1,5 +1,8 @@
 """The command that compares every variant; it imports no other experiment, which would take as long as its own work."""
 
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +13,7 @@ from rich.console import Console
 from pgsr import View
 from pgsr.comparison.comparing import template_of_arms
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, as_text, writable, write
+from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, notes_text, writable, write
 from pgsr.experiments.benchmarks.variants import IMPORTS, KEYS, Size, chosen
 from pgsr.experiments.commands.app import app
 from pgsr.machine.isolation import Template
@@ -57,15 +60,16 @@ def compare(
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
     chosen(experiment.problems)
-    with template_of_arms(*IMPORTS) as template:
+    with ExitStack() as open_ones:
+        templates = [open_ones.enter_context(one) for one in templates_by_core()]
         from pgsr.figures import notebook_figure  # noqa: F401 - a second that the template's imports take longer than
 
-        sections = _compared(experiment, console, template)
+        sections = _compared(experiment, console, templates)
     parquet, png, page = write(sections, out, experiment.name)
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
 
 
-def _compared(experiment: CompareExperiment, console: Console, template: Template) -> list[VariantSection]:
+def _compared(experiment: CompareExperiment, console: Console, templates: Sequence[Template]) -> list[VariantSection]:
     """Compare, and print the tables."""
     sizes = experiment.max_sizes
     truth = experiment.truth()
@@ -77,7 +81,7 @@ def _compared(experiment: CompareExperiment, console: Console, template: Templat
     console.print(
         f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
         f"cumulative counts and ranked sizes. Research noise (seed {experiment.seed!r}): no privacy claim.\n"
-        f"Every method has a process of its own and at most {experiment.limit:g} s, "
+        f"Two methods run at a time, each in a process of its own for at most {experiment.limit:g} s, "
         f"releases {10 * experiment.limit:g} s.\n",
         highlight=False,
     )
@@ -86,11 +90,18 @@ def _compared(experiment: CompareExperiment, console: Console, template: Templat
     if before is not None:
         small = before.truth()
         say(f"First {before.title(small)}, on which every solver answers what it is made for.")
-        sections = before.run(small, say, template)
+        sections = before.run(small, say, templates)
         say("")
-    sections += experiment.run(truth, say, template)
-    say(f"\n{as_text(sections)}")
+    sections += experiment.run(truth, say, templates)
+    say(f"\n{notes_text(sections)}")
     return sections
+
+
+def templates_by_core() -> list[Template]:
+    """Make a template for each of two processors, so that two arms run at a time; one where processors are unnamed."""
+    if not hasattr(os, "sched_getaffinity"):
+        return [template_of_arms(*IMPORTS)]
+    return [template_of_arms(*IMPORTS, core=core) for core in sorted(os.sched_getaffinity(0))[:2]]
 
 
 def _sizes(text: str) -> tuple[int, ...]:

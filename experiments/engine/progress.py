@@ -36,6 +36,12 @@ class Progress:
             self._told = time.monotonic()
             self._say(line)
 
+    def show(self, text: str) -> None:
+        """Say text that stays, above a bar."""
+        if self._bar is not None:
+            self._bar.clear()
+        self._say(text)
+
     def advance(self, failed: bool = False) -> None:
         self._done += 1
         self._failed += failed

@@ -1,12 +1,15 @@
 """Methods side by side on the same noisy hierarchy."""
 
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from math import nan
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -45,7 +48,7 @@ def compare(
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
     progress: bool | Callable[[int, int], None] = True,
-    template: Template | None = None,
+    templates: Sequence[Template] = (),
     epsilon: Number | None = None,
 ) -> Comparison:
     """Run every arm in a process of its own and judge all answers alike.
@@ -58,8 +61,8 @@ def compare(
         truth: for errors per level. Only this process sees it, never an arm.
         progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
             at the end.
-        template: where the processes come from, `template_of_arms()`. Several comparisons that share one import every
-            solver once. None for one of this comparison's own.
+        templates: where the processes come from, `template_of_arms()`; one of this comparison's own if empty. Several
+            comparisons that share one import every solver once. Of several, each runs an arm at a time.
         epsilon: what each arm's measurement spent in all to hide an entity that is added or removed. With it and a
             truth, errors are also shown as so many times `pgsr.bounds.lower_bound`.
 
@@ -97,16 +100,32 @@ def compare(
     rows = []
     bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
     tell = progress if callable(progress) else lambda done, total: None
-    with template_of_arms() if template is None else nullcontext(template) as started:
-        for label, target, solver in bar:
-            bar.set_postfix_str(label)
-            tell(len(rows), len(arms))
-            result, outcome = _run(target, solver, time_limit, started)
-            errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
-            name = target.label if isinstance(target, Problem) else f"{target.label} view"
-            if result.certificate is not None:
-                name = result.certificate.problem
-            rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
+    with nullcontext(None) if templates else template_of_arms() as alone:
+        free: SimpleQueue[Template] = SimpleQueue()
+        for one in templates if alone is None else (alone,):
+            free.put(one)
+
+        def run(target: Measurement | Problem, solver: Method | PostProcess) -> tuple[Result, TaskEnd]:
+            mine = free.get()
+            try:
+                return _run(target, solver, time_limit, mine)
+            finally:
+                free.put(mine)
+
+        pool = ThreadPoolExecutor(max(1, len(templates)))
+        ends = [pool.submit(run, target, solver) for _, target, solver in arms]
+        try:
+            for (label, target, _), end in zip(bar, ends, strict=True):
+                bar.set_postfix_str(label)
+                tell(len(rows), len(arms))
+                result, outcome = end.result()
+                errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
+                name = target.label if isinstance(target, Problem) else f"{target.label} view"
+                if result.certificate is not None:
+                    name = result.certificate.problem
+                rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
+        finally:  # an interrupted comparison starts no further arm
+            pool.shutdown(wait=False, cancel_futures=True)
     tell(len(rows), len(arms))
     return Comparison(_with_best_bounds(rows, [target for _, target, _ in arms]), _title(problem))
 
@@ -132,18 +151,24 @@ def _bounded(row: Row, best: Certificate | None) -> Row:
     return replace(row, result=replace(row.result, certificate=known.with_bound(best.bound, best.bound_by)))
 
 
-def template_of_arms(*modules: str) -> Template:
+def template_of_arms(*modules: str, core: int | None = None) -> Template:
     """Make the process that arms are copies of, to be opened by `with`; it imports `modules` while its caller goes on.
+
+    Args:
+        modules: what arms need.
+        core: the processor on which all arms run, where two of them run at a time; any if None.
 
     Example:
         >>> with template_of_arms() as template:  # doctest: +SKIP
-        ...     tables = [compare(problem, methods, template=template) for problem in problems]
+        ...     tables = [compare(problem, methods, templates=[template]) for problem in problems]
     """
-    return Template(partial(_prepare, modules))
+    return Template(partial(_prepare, modules, core))
 
 
-def _prepare(modules: tuple[str, ...]) -> None:
+def _prepare(modules: tuple[str, ...], core: int | None) -> None:
     """Import modules, and load the compiled loops of certificates, which are no arm's own."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     for module in modules:
         with suppress(ImportError):  # the arm that needs it says so
             import_module(module)

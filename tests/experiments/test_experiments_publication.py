@@ -14,7 +14,7 @@ from smoke_cells import smoke_cells
 from smoke_cells import stored as as_stored
 from typer.testing import CliRunner
 
-from pgsr.experiments.benchmarks import formulations, history, peers, scale, speed
+from pgsr.experiments.benchmarks import by_hand, formulations, history, peers, scale, speed
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile, Task
@@ -280,8 +280,8 @@ def test_a_run_of_bench_replaces_the_record(tmp_path):
 
 
 def test_the_files_of_results_are_those_of_experiments_and_small():
-    records = (benchmark_record.FILE, history.FILE, peers.FILE, formulations.FILE, library.ROWS, library.TRAPS)
-    of_no_experiment = (*records, benchmark_tables.ERRORS_FILE, shown.FILE)
+    records = (benchmark_record.FILE, history.FILE, peers.FILE, formulations.FILE, by_hand.FILE, library.ROWS)
+    of_no_experiment = (*records, library.TRAPS, benchmark_tables.ERRORS_FILE, shown.FILE)
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
     assert len(files) == 2 * len({find(identity).owner.id for identity in PUBLISHED})
     assert sum(path.stat().st_size for path in files) < 2e6

@@ -52,7 +52,7 @@ def imported_once():
 def test_comparisons_that_share_a_template_import_once():
     with template_of_arms() as template:
         first, second = (
-            compare(PROBLEM, [Doing("tell", lambda: None), Cvxpy("CLARABEL")], progress=False, template=template)
+            compare(PROBLEM, [Doing("tell", lambda: None), Cvxpy("CLARABEL")], progress=False, templates=[template])
             for _ in range(2)
         )
         assert "cvxpy" in template._imports
