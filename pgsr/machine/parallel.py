@@ -142,7 +142,7 @@ def spans_for_threads(n: int, n_cells: int, step: int) -> list[tuple[int, int]]:
     threads = number_of_threads()
     if n_cells < SMALL or threads == 1:
         return [(0, n)]
-    return spans(n, step * max(1, -(-n // (4 * threads * step))))
+    return spans(n, step * max(1, -(-n // (PARTS_PER_THREAD * threads * step))))
 
 
 def _work_off(parts: Sequence[tuple[int, int]], work: Callable[[int, int], None]) -> None:

@@ -137,8 +137,10 @@ class Result:
     form: str = ""
 
     def __post_init__(self) -> None:
-        less = self.status in (Status.FEASIBLE, Status.RELAXED)
-        if less and self.answer is not None and self.certificate is not None and self.certificate.optimal:
+        known = self.certificate if self.answer is not None else None
+        if known is not None and self.status is Status.RELAXED and known.feasible:  # whatever was relaxed, all holds
+            object.__setattr__(self, "status", Status.FEASIBLE)
+        if known is not None and self.status in (Status.FEASIBLE, Status.RELAXED) and known.optimal:
             object.__setattr__(self, "status", Status.OPTIMAL)
             object.__setattr__(self, "reason", f"{self.reason}; {PROVED}" if self.reason else "")
 
