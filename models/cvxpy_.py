@@ -122,9 +122,9 @@ class Cvxpy(SolverModel):
         options, tolerance: as in `SolverModel`; `SOLVERS` has what a solver gets where these say nothing.
             GLOP and PDLP take a tolerance through `MathOpt` alone.
 
-    Status: OPTIMAL or FEASIBLE where integers are solved as such; where they are rounded RELAXED if that breaks a condition, OPTIMAL if our
-    exact test proves it; OPTIMAL for a relaxation; FAILED where our own residuals or the gap refute the solver's
-    "solved"; NOT_INSTALLED, UNLICENSED, UNSUPPORTED, TIMED_OUT.
+    Status: OPTIMAL or FEASIBLE where integers are solved as such. Where they are rounded, RELAXED if that breaks a
+    condition, OPTIMAL if our exact test proves it, else FEASIBLE. OPTIMAL for a relaxation; FAILED where our own
+    residuals or the gap refute the solver's "solved"; NOT_INSTALLED, UNLICENSED, UNSUPPORTED, TIMED_OUT.
 
     Example:
         >>> Cvxpy("CLARABEL")

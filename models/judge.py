@@ -179,7 +179,7 @@ def _slopes(program: Program, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _judged_continuous(solver: str, problem: Problem, program: Program, answer: SolverAnswer) -> Result:
     """Accept or refuse a continuous answer; for an integer problem round it to the nearest integers, as the papers do.
 
-    What is rounded is RELAXED where it breaks a condition, OPTIMAL where a certificate proves it, and else FEASIBLE.
+    What is rounded is RELAXED where it breaks a condition, OPTIMAL where that is proved, else FEASIBLE.
 
     The answer passes if its own residuals are within `RESIDUAL` and its objective is within `ACCEPTED_GAP` of the
     Lagrangian bound of its duals. Otherwise the result is FAILED and says by how much.
