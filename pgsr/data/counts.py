@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import is_sparse, require_kind, require_places, whole_number
-from pgsr.data.hierarchy import Hierarchy, Names
+from pgsr.data.hierarchy import Hierarchy, RegionNames
 from pgsr.data.long_tables import tables_frame
 from pgsr.data.sizes import Sizes, fold
 from pgsr.data.views import View
@@ -255,7 +255,7 @@ class CountOfCounts(ShowsNumbers):
             "kept as": "a sparse table" if self.is_sparse else None,
         }
         title = f"groups of {self.name}" if self.name else "groups"
-        return numbers_table(title, Names(self.hierarchy), range(self.max_size + 1), self.row, facts)
+        return numbers_table(title, RegionNames(self.hierarchy), range(self.max_size + 1), self.row, facts)
 
 
 def _are_tables(counts: object) -> TypeGuard[Sequence[Any]]:

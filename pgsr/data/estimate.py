@@ -9,7 +9,7 @@ import numpy as np
 
 from pgsr.checks import is_sparse, require_kind
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.hierarchy import Hierarchy, Names
+from pgsr.data.hierarchy import Hierarchy, RegionNames
 from pgsr.data.long_tables import tables_frame
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
@@ -154,4 +154,4 @@ class Estimate(ShowsNumbers):
         cumulative = self.view is View.CUMULATIVE
         row = (lambda region: self.row(region).cumsum()) if cumulative else self.row
         title = f"estimate, {self.view.value}"
-        return numbers_table(title, Names(self.hierarchy), range(self.max_size + 1), row, facts)
+        return numbers_table(title, RegionNames(self.hierarchy), range(self.max_size + 1), row, facts)

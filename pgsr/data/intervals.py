@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.data.hierarchy import Hierarchy, Names
+from pgsr.data.hierarchy import Hierarchy, RegionNames
 from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ArgumentError
 from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers, numbers_table
@@ -146,7 +146,7 @@ class Intervals(ShowsNumbers):
             "regions by level, root first": self.hierarchy.levels_text,
             "median width by level, root first": " / ".join(self._widths()),
         }
-        sides, names = (self.lower, self.estimate, self.upper), Names(self.hierarchy)
+        sides, names = (self.lower, self.estimate, self.upper), RegionNames(self.hierarchy)
         if self.max_size is None:
             row, columns = (lambda region: [side[region] for side in sides]), ("lower", "estimate", "upper")
             return numbers_table(self.statistic, names, columns, row, facts)

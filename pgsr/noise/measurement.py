@@ -12,7 +12,7 @@ import numpy as np
 
 from pgsr.checks import as_array, member_of, require_kind
 from pgsr.data.counts import checked_counts
-from pgsr.data.hierarchy import Hierarchy, Names
+from pgsr.data.hierarchy import Hierarchy, RegionNames
 from pgsr.data.long_form import long_cells, long_frame
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
@@ -321,7 +321,7 @@ class Measurement(ShowsNumbers):
         most = max(np.diff(self.first_cell)[:MOST_REGIONS].tolist())
         return numbers_table(
             f"noisy, {self.label}",
-            Names(self.hierarchy),
+            RegionNames(self.hierarchy),
             range(most),
             self.row,
             {

@@ -275,7 +275,7 @@ class Problem(ProblemFields):
             >>> problem = Problem.of([[0, 3], [1, 2]], Hierarchy.from_parents(["US", "GA"], [-1, 0]), groups=5)
             >>> with TemporaryDirectory() as folder:
             ...     problem.write(f"{folder}/small.npz")
-            ...     print(Problem.read(f"{folder}/small.npz"))
+            ...     Problem.read(f"{folder}/small.npz")
             Problem(problem, totals='root', 4 unknowns)
         """
         from pgsr.problems.programs.files import read_fields

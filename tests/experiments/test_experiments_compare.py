@@ -131,13 +131,13 @@ def cells(result: Result) -> list[np.ndarray]:
 
 def elsewhere(noisy: Measurement, level: int) -> Measurement:
     """The same measurement with all groups of the level's regions at the smallest size, and none anywhere else."""
-    here, changed = noisy.hierarchy.level(level), replace(noisy, cells=noisy.cells.copy())
+    here, cells = noisy.hierarchy.level(level), noisy.cells.copy()
     for region in range(here.start, here.stop):
-        view, row = noisy.view_of(region), changed.row(region)
+        view, row = noisy.view_of(region), cells[noisy.first_cell[region] : noisy.first_cell[region + 1]]
         row[:] = 0 if view is View.RANKED else int(noisy.region_totals[region])
         if isinstance(view, Split):
             row[view.threshold :] = view.threshold
-    return changed
+    return replace(noisy, cells=cells)
 
 
 def test_a_problem_narrows_and_an_unknown_one_is_a_sentence() -> None:

@@ -170,7 +170,8 @@ def test_limits_are_sentences(monkeypatch):
 
 @pytest.mark.parametrize("model", [Assignment(solver="ortools"), TransportFlow()], ids=repr)
 def test_missing_packages_are_sentences(model, monkeypatch):
-    monkeypatch.setattr("pgsr.models.matching_.load", lambda module: None)
+    absent = ModuleNotFoundError(name="ortools")
+    monkeypatch.setattr("pgsr.models.optional._imported", lambda module: absent)
     with pytest.raises(PgsrError, match="ortools is missing; pip install ortools") as caught:
         model.match(groups([1]), [groups([2])])
     assert caught.value.status is Status.NOT_INSTALLED

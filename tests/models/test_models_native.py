@@ -311,6 +311,7 @@ def test_gurobi_tries_once_more_within_its_limit():
         Params=parameters,
         Status=GRB.NUMERIC,
         Runtime=3.0,
+        terminate=lambda: None,
         optimize=lambda: tries.append((parameters.NumericFocus, parameters.TimeLimit)),
     )
     program.optimize(10.0)
