@@ -71,7 +71,7 @@ class Hierarchy:
         """Make the hierarchy whose leaves (or all of whose regions) are `paths`; prefixes are implied.
 
         Args:
-            paths: one sequence of names per region, from the root down. RegionNames may repeat in different branches. They
+            paths: one sequence of names per region, from the root down. Names may repeat in different branches. They
                 are taken as `region_name` writes them, so blanks at their ends make no other region.
             pad_ragged: repeat a leaf that lies above the last level downwards as a single child of itself. Such a
                 region is measured once, at its deepest copy.
