@@ -17,8 +17,8 @@ and at the best prices
 
 add up. Most cells of leaves are 0: only those that would be positive if sets stood alone are in the network at first,
 and others join when their price makes them positive. Where nothing below r has size s, r pays so little that it takes
-nothing itself, p[r, s] = p[parent, s] + 2 w y[r, s]. In the end every set is scaled to its total, so that the answer is
-feasible up to rounding.
+nothing itself, p[r, s] = p[parent, s] + 2 w y[r, s]. In the end Newton's method gives every set its total at fixed
+prices p, so that the answer is feasible up to rounding.
 
 Files: `projection` is the method, `network` its network and prices.
 """

@@ -17,9 +17,9 @@ from pgsr.problems.problem import Problem
 _NOTHING = -1e200
 """The multiplier of leaves without groups, so low that they take none at any price."""
 
-_FIRST_STEPS = 6
-_TIE = 1e-12
-"""What ties sums to the ground in the end (`relaxed_prices`), so little because weights may differ by as much."""
+_ROUNDING = 1e-14
+_TIES = 1e-8, 1e-12
+"""What ties sums to the ground (`relaxed_prices`), so little because weights may differ by as much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,10 @@ class RegionFlow:
         """Choose the cells that would be positive if sets stood alone, nearly: by some steps of Newton's method."""
         tree, fixed = problem.hierarchy, FixedTotals.of(problem)
         assert fixed is not None, "problems with other conditions are refused"
-        y, rate, some = problem.target[tree.leaves], 0.5 / problem.w[tree.leaves], fixed.totals > 0
-        below, mu = np.zeros((tree.n_inner + 1, y.shape[1])), np.where(some, 0.0, _NOTHING)
-        flow = cls(problem, fixed, np.ones(y.shape, bool), below, mu)
-        for _ in range(_FIRST_STEPS):
-            missing = fixed.totals - fixed.summed((y * flow.kept).sum(axis=1))
-            mu[some] = missing[some] / fixed.summed(rate * np.count_nonzero(flow.kept, axis=1))[some]
-            flow.kept[:] = flow._demand() > 0.0
+        shape = tree.n_regions - tree.n_inner, problem.target.shape[1]
+        below, mu = np.zeros((tree.n_inner + 1, shape[1])), np.where(fixed.totals > 0, 0.0, _NOTHING)
+        flow = cls(problem, fixed, np.ones(shape, bool), below, mu)
+        flow.kept[:] = flow._settled(flow.kept, 6)
         return flow
 
     def solve(self, tolerance: float, deadline: Deadline) -> None:
@@ -65,7 +62,7 @@ class RegionFlow:
             there, n = number > 0, network.n_vertices - np.count_nonzero(some)
             start = np.zeros(network.n_vertices)
             start[number[there]], start[n:] = self.below[there], -self.mu[some]
-            price = relaxed_prices(network, start, tolerance, least_tie=_TIE, balanced=True)
+            price = relaxed_prices(network, start, tolerance, ties=_TIES)
             self.mu[some] = -price[n:]
             for level in range(tree.n_levels - 1):
                 here = tree.level(level)
@@ -74,14 +71,16 @@ class RegionFlow:
                 self.below[here] = np.where(there[here], price[number[here]], empty)
             wanted = (self._demand() > 0.0) & ~self.kept
             if not wanted.any():
+                self._settled(self._demand() > 0.0, 2)
                 return
             self.kept[wanted] = True
 
     def estimate(self) -> Estimate:
-        """Compute the counts of the leaves, scaled so that sets have their totals to rounding, and their sums."""
+        """Compute the counts of the leaves, scaled to totals that cancelling prices have left off, and their sums."""
         fixed, x = self.fixed, np.maximum(0.0, self._demand())
         sums = fixed.summed(x.sum(axis=1))
-        scale = np.where(sums > 0.0, fixed.totals / np.where(sums > 0.0, sums, 1.0), 1.0)
+        scale = fixed.totals / np.where(sums > 0.0, sums, 1.0)
+        scale[(sums == 0.0) | (np.abs(scale - 1.0) < _ROUNDING)] = 1.0
         x *= np.append(scale, 1.0)[fixed.set_of, None]
         return Estimate(self.problem.hierarchy, View.COUNTS, self.problem.hierarchy.sum_up(x))
 
@@ -107,6 +106,22 @@ class RegionFlow:
             of_rows[rows] = prices[~public]
         consistency = self.below[:-1] + np.append(mu, 0.0)[fixed.within[: tree.n_inner], None]
         return Multipliers(consistency, totals, conditions=of_rows)
+
+    def _settled(self, positive: np.ndarray, steps: int) -> np.ndarray:
+        """Give sets their totals at the prices of inner regions, by steps of Newton's method; return what is positive.
+
+        Whole numbers are added up apart from what is paid, of the size of the noise, so that large counts lose nothing.
+        """
+        tree, fixed = self.problem.hierarchy, self.fixed
+        y, rate = self.problem.target[tree.leaves], 0.5 / self.problem.w[tree.leaves]
+        for _ in range(steps):
+            paid = (self.below[tree.parent[tree.leaves]] * positive).sum(axis=1)
+            missing = fixed.totals - fixed.summed((y * positive).sum(axis=1)) - fixed.summed(rate * paid)
+            rises = fixed.summed(rate * np.count_nonzero(positive, axis=1))
+            some = (rises > 0.0) & (fixed.totals > 0)
+            self.mu[some] = missing[some] / rises[some]
+            positive = self._demand() > 0.0
+        return positive
 
     def _demand(self) -> np.ndarray:
         """Compute what leaves would take at these prices if x might be below 0; shape (leaves, K + 1)."""

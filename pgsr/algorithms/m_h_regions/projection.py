@@ -14,7 +14,7 @@ from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
 
-_ROUGHLY, _TOLERANCES = 0.1, (1e-6, 1e-9, 1e-12)
+_ROUGHLY, _LOOSEST, _TIGHTEST = 0.1, 1e-6, 1e-12
 """Groups by which sums may be off while cells join the network, and in the end. Where weights differ by orders of
 magnitude a small error of prices is a large one of the answer."""
 
@@ -34,8 +34,8 @@ class RegionTotalsProjection(GatedMethod):
     It is a flow of quadratic cost. Every inner region pays its children a price p[r, s] per group, the dual of its
     consistency condition, and the leaves of set k are paid mu[k] besides, the dual of its total: they take
     max(0, y + (p + mu) / 2w). Newton's method finds the prices at which everything adds up
-    (`pgsr.engines.quadratic_flow.relaxed`); then every set is scaled to its total, so the answer is feasible up to
-    rounding.
+    (`pgsr.engines.quadratic_flow.relaxed`); then every set gets its total at fixed prices p, so the answer is feasible
+    up to rounding.
 
     An integer problem gets its relaxation rounded to the nearest integers, as the paper's M_H^r: RELAXED, because
     totals and sums are then off by the roundings. `Flow(around=RegionTotalsProjection())` has the integer optimum.
@@ -95,18 +95,19 @@ class RegionTotalsProjection(GatedMethod):
 def _solved_by_flow(problem: Problem, deadline: Deadline) -> Result:
     """Find the relaxed optimum by its prices, proved to `PROVED_GAP`; round it if the problem is in integers."""
     begun, relaxed = deadline.spent, problem.relaxed()
-    flow = RegionFlow.of(relaxed)
+    flow, tolerance = RegionFlow.of(relaxed), _LOOSEST
     flow.solve(_ROUGHLY, deadline)
-    for tolerance in _TOLERANCES:
+    while True:
         flow.solve(tolerance, deadline)
         seconds = Seconds(solve=deadline.spent - begun)
         estimate, multipliers = flow.estimate(), flow.multipliers()
         certificate = certify(relaxed, estimate, multipliers)
         if is_proved(relaxed, estimate, certificate):
             break
-    else:
-        reason = missed(relaxed, estimate, certificate, "Flow()")
-        return Result(Status.FAILED, reason, None, certificate, seconds)
+        tolerance *= 1e-3
+        if tolerance < 0.5 * _TIGHTEST:
+            reason = missed(relaxed, estimate, certificate, "Flow()")
+            return Result(Status.FAILED, reason, None, certificate, seconds)
     if not problem.integer:
         return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
     certified = deadline.spent
