@@ -18,15 +18,18 @@ there, and x is a solution.
 length is enough if D has risen by a share of what its first slope promised, D(t) >= D(0) + c t s(0) (Armijo's rule), or
 if the slope at the end is still a share of the first, s(t) >= k s(0): for positive k D then rose by at least
 t k s(0), which decides where differences of D are lost in rounding. A longer step has overshot, and is shortened to
-where the secant of s through 0 and t is zero, t s(0) / (s(0) - s(t)), within limits; to the half where s(t) is not
-known. D being piecewise quadratic, the secant leads to the maximum where both ends are in the same piece. Where D is
-straight as far as the step goes, the step may be lengthened first.
+where the secant of s through 0 and t is zero, t s(0) / (s(0) - s(t)), within limits. D being piecewise quadratic, the
+secant leads to the maximum where both ends are in the same piece. Where D is straight as far as the step goes, the step
+may be lengthened first.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
+
+_RISE = 1e-4
+"""The share c of the rise that the first slope promises."""
 
 
 class System(Protocol):
@@ -44,44 +47,19 @@ class System(Protocol):
         ...
 
 
-class Operators(NamedTuple):
-    """The system of two functions from vectors to new vectors: products with H, and with M^-1."""
-
-    curvature: Callable[[np.ndarray], np.ndarray]
-    precondition: Callable[[np.ndarray], np.ndarray]
-
-    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
-        product[:] = self.curvature(p)
-        return float(p @ product)
-
-    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
-        x += step * p
-        rest -= step * product
-        product[:] = self.precondition(rest)
-        return float(rest @ product)
-
-
-def conjugate_gradients(
-    system: System, right: np.ndarray, reduction: float, most: int, enough: float = 0.0
-) -> np.ndarray:
+def conjugate_gradients(system: System, right: np.ndarray, reduction: float, most: int) -> np.ndarray:
     """Solve H x = right approximately; see above.
 
     Args:
         system: products with H, and the preconditioner.
         right: g.
         reduction: it ends when r.z has fallen by `reduction`^2,
-        enough: or to this,
         most: or after so many steps; or where p.H p is not positive: then p is in the kernel of H, but for rounding.
-
-    Example:
-        >>> diagonal = Operators(lambda x: np.array([2.0, 3.0]) * x, lambda rest: rest)
-        >>> conjugate_gradients(diagonal, np.array([2.0, 6.0]), 1e-9, 10)
-        array([1., 2.])
     """
     x, rest, p, product = np.zeros(right.shape), right.copy(), np.zeros(right.shape), np.zeros(right.shape)
     norm = system.advance(0.0, p, product, x, rest)
     p[:] = product
-    end = max(reduction**2 * norm, enough)
+    end = reduction**2 * norm
     for _ in range(most):
         if not norm > end:
             break
@@ -107,23 +85,19 @@ def line_search(
     value: float,
     slope: float,
     trials: int,
-    rise: float = 1e-4,
     end: float = 1e-4,
     longest: float = 0.7,
-    rounding: float = 0.0,
     straight: float = np.inf,
 ) -> LineStep:
     """Find a length of a step that raises a concave D by enough, from 1 downwards; see above.
 
     Args:
-        look: D and its slope s at a length t; NaN for what is not known. The last length looked at is the one returned.
+        look: D, or NaN if unknown, and its slope s at a length t. The last length looked at is the one returned.
         value: D(0); NaN if it is not known, and slopes decide alone.
         slope: s(0) > 0.
         trials: how many lengths are looked at at most.
-        rise: the share c of the rise that the first slope promises.
         end: the share k of the first slope that is enough at the end; where it is negative, so little may be overshot.
         longest: a length is at most this share of the one before, and at least a tenth.
-        rounding: how far D may be off; a fall by so much counts as none.
         straight: the share of the first slope from which D counts as straight; the step is then made eight times as
             long while D is. A direction that has no curvature, and its length from a ridge alone, is followed so far.
 
@@ -137,9 +111,9 @@ def line_search(
         if here >= straight * slope and not overshot and trial < trials - 1:
             length *= 8.0
             continue
-        if here >= end * slope or reached >= value + rise * length * slope - rounding:
+        if here >= end * slope or reached >= value + _RISE * length * slope:
             return LineStep(length, True)
         overshot = True
         if trial < trials - 1:
-            length *= 0.5 if np.isnan(here) else min(max(slope / (slope - here), 0.1), longest)
+            length *= min(max(slope / (slope - here), 0.1), longest)
     return LineStep(length, False)

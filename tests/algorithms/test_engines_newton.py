@@ -1,10 +1,31 @@
 """Newton's direction and length against dense linear algebra, and a system whose steps are counted."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from instances import rng_of, scale
 
-from pgsr.engines.newton import LineStep, Operators, conjugate_gradients, line_search
+from pgsr.engines.newton import LineStep, conjugate_gradients, line_search
+
+
+@dataclass(frozen=True)
+class Operators:
+    """The system of two functions: products with H, and with M^-1."""
+
+    curvature: Callable[[np.ndarray], np.ndarray]
+    precondition: Callable[[np.ndarray], np.ndarray]
+
+    def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
+        product[:] = self.curvature(p)
+        return float(p @ product)
+
+    def advance(self, step: float, p: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray) -> float:
+        x += step * p
+        rest -= step * product
+        product[:] = self.precondition(rest)
+        return float(rest @ product)
 
 
 def random_system(rng: np.random.Generator, rank: int, n: int) -> np.ndarray:
@@ -44,7 +65,7 @@ def test_a_direction_in_the_kernel_ends_it() -> None:
 
 
 def test_it_ends_after_as_many_steps_as_there_are_eigenvalues_or_as_are_allowed() -> None:
-    """Two eigenvalues need two steps; stopped after one, or at a residual that is enough, x still ascends."""
+    """Two eigenvalues need two steps; stopped after one, x still ascends."""
     rng, counted = rng_of(3), []
     values, right = np.array([1.0, 1.0, 4.0, 4.0]), rng.normal(size=4)
 
@@ -56,9 +77,9 @@ def test_it_ends_after_as_many_steps_as_there_are_eigenvalues_or_as_are_allowed(
     exact = conjugate_gradients(system, right, 1e-12, 50)
     assert len(counted) == 2
     np.testing.assert_allclose(exact, right / values)
-    for reduction, most, enough in ((1e-12, 1, 0.0), (0.9, 50, 0.0), (1e-12, 50, 0.99 * float(right @ right))):
+    for reduction, most in ((1e-12, 1), (0.9, 50)):
         counted.clear()
-        early = conjugate_gradients(system, right, reduction, most, enough)
+        early = conjugate_gradients(system, right, reduction, most)
         assert len(counted) == 1
         assert right @ early > 0
         assert not np.allclose(early, exact)
@@ -70,10 +91,8 @@ def piecewise(t: float) -> tuple[float, float]:
 
 
 def test_a_step_that_overshoots_is_shortened_by_the_secant() -> None:
-    """From 1 the secant goes to 1/16, within limits to a tenth; where no slope is known to the half."""
+    """From 1 the secant goes to 1/16, within limits to a tenth."""
     assert line_search(piecewise, 0.0, 1.0, 10) == LineStep(0.1, True)
-    by_values = line_search(lambda t: (piecewise(t)[0], np.nan), 0.0, 1.0, 10)
-    assert by_values == LineStep(0.25, True)
     assert line_search(lambda t: (0.5 * t, 0.5), 0.0, 1.0, 10) == LineStep(1.0, True)
 
 
@@ -108,9 +127,8 @@ def test_a_little_may_be_overshot_where_slopes_alone_decide() -> None:
 
 
 def test_no_length_is_enough_where_d_only_falls() -> None:
-    """After so many trials; a fall that rounding explains counts as none."""
+    """After so many trials."""
     assert line_search(lambda t: (-t, -1.0), 0.0, 1.0, 3) == LineStep(0.25, False)
-    assert line_search(lambda t: (-1e-9, np.nan), 0.0, 1e-12, 3, rounding=1e-8) == LineStep(1.0, True)
 
 
 def test_a_step_along_a_straight_dual_is_lengthened_until_it_bends() -> None:

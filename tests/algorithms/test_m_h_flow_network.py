@@ -222,7 +222,7 @@ def test_prices_of_tied_vertices_do_not_run_away():
     network = FlowNetwork.of([1, 0, 0], [0, 1, 2], [4, 9, 3], [1, 1, 1], [False] * 3, 3, [0, 0, 2])
     exact, tied = (
         relaxed_prices(network, None, 1e-6),
-        relaxed_prices(network, None, 1e-6, patience=3, least_tie=MOST_TIE),
+        relaxed_prices(network, None, 1e-6, patience=3, ties=(MOST_TIE, MOST_TIE)),
     )
     assert np.abs(exact).max() > 1e6
     assert np.abs(tied).max() < 1e4

@@ -54,6 +54,15 @@ def test_random_problems_are_solved_and_proved(spread):
         assert_optimal(problem, RegionTotalsProjection().solve(problem))
 
 
+@pytest.mark.parametrize("seed", [53, 57, 87])
+def test_real_weights_of_eight_orders_of_magnitude(seed):
+    """What ties vertices to the ground in other flows would hold these back: light arcs that carry nothing."""
+    rng = np.random.default_rng((63, seed))
+    problem = random_problem(rng, 500)
+    problem = replace(problem, weights=10.0 ** rng.uniform(0, 8, len(problem.w)) * (problem.w > 0))
+    assert_optimal(problem, RegionTotalsProjection().solve(problem))
+
+
 @pytest.mark.parametrize("n_levels", [1, 2, 5])
 def test_counts_of_1e8_keep_nine_digits(n_levels):
     rng = rng_of(44)

@@ -13,8 +13,6 @@ M_C_SUMS = "test_m_c_dual::test_nodes_against_the_sums_of_the_leaves"
 ROUNDED = "test_m_c_integers::test_the_gradient_is_what_regions_take_softly_rounded"
 DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
 TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
-BEST_PRICES = "test_m_h_regions_duals::test_best_prices_of_given_positive_leaves"
-TOTALS_DUAL = "test_m_h_regions_duals::test_the_dual_of_totals_is_the_definitions"
 FACTORS = "test_m_h_flow_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
 AGGREGATES = "test_m_h_flow_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
@@ -90,16 +88,6 @@ TWINS = {
             "naive.curvature",
             TWO_LEVEL,
         ),
-    },
-    "algorithms.m_h_regions.tree_kernel": {
-        "newton_pass set_prices": ("naive.prices_of_linear_leaves", BEST_PRICES),
-        "continuous_point": ("naive.taken_at", "test_m_h_regions_duals::test_takings_at_prices"),
-        "slope": ("naive.regions_dual", TOTALS_DUAL),
-    },
-    "algorithms.m_h_regions.totals_kernel": {
-        "evaluate": ("naive.regions_dual", TOTALS_DUAL),
-        "respond": ("naive.prices_of_linear_leaves", BEST_PRICES),
-        "paid_on": BEST_PRICES,
     },
     "bounds.boxes_kernel": {
         "best_boxes": ("naive.best_chain_of_boxes", "test_bounds_lower_bound::test_chains_are_the_best_of_all"),

@@ -237,32 +237,6 @@ def curvature(dual: Any, ridge: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     return leaves, whole
 
 
-def prices_of_linear_leaves(
-    w: Sequence[int], parent: Sequence[int], y: np.ndarray, gain: np.ndarray, taken: np.ndarray
-) -> np.ndarray:
-    """The prices of inner regions at one size at which regions take what their children take, by a dense system.
-
-    Leaf c takes taken[c] + gain[c] p at the price p of the region above; an inner region r pays p, less than the price
-    above by 2 w[r] times what its leaves take beyond y[r]. The root is paid 0.
-    """
-    n_inner = len(y)
-    matrix, right = np.eye(n_inner), np.zeros(n_inner)
-    for r in range(n_inner):
-        right[r] = 2 * w[r] * y[r]
-        if r:
-            matrix[r, parent[r]] -= 1
-        for leaf in range(len(gain)):
-            a = parent[n_inner + leaf]
-            if r in _and_above(a, parent):
-                matrix[r, a] += 2 * w[r] * gain[leaf]
-                right[r] -= 2 * w[r] * taken[leaf]
-    return np.linalg.solve(matrix, right)
-
-
-def _and_above(region: int, parent: Sequence[int]) -> list[int]:
-    return [] if region < 0 else [region, *_and_above(int(parent[region]), parent)]
-
-
 def taken_at(
     w: Sequence[int], parent: Sequence[int], y: Sequence[int], prices: Sequence[float], paid: Sequence[float]
 ) -> list[float]:
@@ -275,29 +249,6 @@ def taken_at(
         if r:
             x[parent[r]] += x[r]
     return x
-
-
-def regions_dual(
-    w: Sequence[int], parent: Sequence[int], y: np.ndarray, prices: np.ndarray, paid: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """The dual of M_H on all sizes without the totals' part, and what minimises; shapes (sizes, regions) and so on.
-
-    Leaves minimise w (x - y)^2 - (price above + paid besides) x over x >= 0, inner regions w (x - y)^2 + (own price -
-    price above) x; those of weight 0 have the price above, and any x.
-    """
-    n_inner, value = prices.shape[1], 0.0
-    x = np.zeros(y.shape)
-    for s, r in np.ndindex(*y.shape):
-        above = prices[s, parent[r]] if r else 0.0
-        net = above + paid[s, r - n_inner] if r >= n_inner else above - prices[s, r]
-        if w[r] == 0:
-            assert net == 0
-            continue
-        x[s, r] = y[s, r] + net / (2 * w[r])
-        if r >= n_inner:
-            x[s, r] = max(0.0, x[s, r])
-        value += w[r] * (x[s, r] - y[s, r]) ** 2 - net * x[s, r]
-    return value, x
 
 
 def matched_runs(

@@ -3,8 +3,8 @@
     minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
     subject to  inflow - outflow + supply[v] = 0  at every vertex v but the ground,   x[a] >= 0 unless free[a].
 
-M_H with other sizes on every level is such a flow (docs/derivations/m_h_levels.md); so is M_H with every region's
-total.
+M_H with other sizes on every level is such a flow (docs/derivations/m_h_levels.md); so is M_H with the totals of
+regions, in integers and in real numbers.
 
 **In real numbers** prices are found by Newton's method, whose steps are solved like electric networks: an arc that
 carries something conducts 1 / 2w. Factors without fill-in, exact on trees, make few conjugate gradients enough. In

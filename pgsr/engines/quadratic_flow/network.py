@@ -19,7 +19,7 @@ class FlowNetwork:
     Attributes:
         start, end: vertices, int32, sorted by `start`; shape (arcs,).
         y: int64 or int32; shape (arcs,).
-        w: positive, int32; shape (arcs,).
+        w: positive, int32, or float64 where prices in real numbers are all that is asked; shape (arcs,).
         free: whether an arc may carry less than nothing, bool; shape (arcs,).
         supply: units that come in from outside, negative where they leave; int64, shape (vertices,).
         aggregate: sets of vertices whose prices tend to move together, such as those of a region; the number of each

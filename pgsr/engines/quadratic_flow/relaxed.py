@@ -21,7 +21,7 @@ def relaxed_prices(
     start: np.ndarray | None,
     tolerance: float,
     patience: int | None = None,
-    least_tie: float = LEAST_TIE,
+    ties: tuple[float, float] = (MOST_TIE, LEAST_TIE),
     balanced: bool = False,
 ) -> np.ndarray:
     """Find the prices of the vertices at which all arcs together balance every vertex, shape (vertices,).
@@ -42,9 +42,10 @@ def relaxed_prices(
         start: prices to start from; 0 if None.
         tolerance: ends where no vertex is off by more units than this, or where rounding stops all progress.
         patience: ends already where this many steps have not halved the units by which all vertices are off.
-        least_tie: what a vertex is tied to the ground by in a step, relative to what its arcs could conduct, once steps
-            are good; it begins with `MOST_TIE`. That much throughout is for networks that lack arcs, so that there may
-            be no flow at all: no step moves a vertex far then.
+        ties: the most and the least that ties a vertex to the ground in a step, relative to what its arcs could
+            conduct. `MOST_TIE` throughout is for networks that lack arcs, so that there may be no flow at all: no step
+            moves a vertex far then. Little is for weights that differ by orders of magnitude, where a tie of light arcs
+            that carry nothing would hold back heavy ones.
         balanced: whether a turn of `Balance`, which takes about as long as a step, follows every step that had to be
             shortened. Large networks need it: the more vertices there are, the sooner one of them comes to where its
             arcs begin to carry something or cease to, and there a step ends for all of them.
@@ -54,7 +55,7 @@ def relaxed_prices(
         >>> float(relaxed_prices(network, None, 1e-6)[1].round(4))  # 4 + 7/3 and -2 + 7/3 come in, 9 - 7/3 leave
         4.6667
     """
-    system, tie = _System(network), MOST_TIE
+    system, tie = _System(network), ties[0]
     balance = Balance(network, 1.0) if balanced else None
     price = np.zeros(network.n_vertices) if start is None else np.array(start, float)
     worst, off, length = system.look(price), [], 1.0
@@ -71,7 +72,7 @@ def relaxed_prices(
             break
         length, worst = _length(system, price, slope)
         price += length * system.step
-        tie = max(least_tie, 0.1 * tie) if length == 1.0 else min(MOST_TIE, 10.0 * tie)
+        tie = max(ties[1], 0.1 * tie) if length == 1.0 else min(ties[0], 10.0 * tie)
     return price
 
 

@@ -13,7 +13,7 @@ from pgsr.algorithms.m_h.flow.part import FlowPart, PartPrices
 from pgsr.engines.quadratic_flow.balancing import nearly_whole
 from pgsr.engines.quadratic_flow.integers import cheapest_flow
 from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxed import LEAST_TIE, MOST_TIE, relaxed_prices
+from pgsr.engines.quadratic_flow.relaxed import MOST_TIE, relaxed_prices
 from pgsr.machine.parallel import Mapper
 from pgsr.methods.gate import NO_LIMIT, Deadline
 
@@ -23,12 +23,12 @@ _ENOUGH = 0.1
 
 def _gather(network: FlowNetwork, price: np.ndarray) -> np.ndarray:
     """Find prices that show which cells are missing; what has no way yet does not hold up the rest."""
-    return relaxed_prices(network, price, _ENOUGH, 3, MOST_TIE)
+    return relaxed_prices(network, price, _ENOUGH, 3, (MOST_TIE, MOST_TIE))
 
 
 def _settle(network: FlowNetwork, price: np.ndarray) -> np.ndarray:
     """Find all prices."""
-    return relaxed_prices(network, price, _ENOUGH, 6, LEAST_TIE, balanced=True)
+    return relaxed_prices(network, price, _ENOUGH, 6, balanced=True)
 
 
 _STAGES = (_gather, 5e-3), (_settle, 1e-3)
