@@ -125,18 +125,6 @@ def test_totals_that_no_counts_have_are_infeasible(method, problem):
 
 
 @pytest.mark.parametrize(
-    ("method", "problem"),
-    [
-        (SimplexProjection(), replace(Problem.naive(COUNTS), cells=COUNTS.cells + 2**61)),
-        (RegionTotalsProjection(), replace(REGIONS, cells=REGIONS.cells + 2**50)),
-        (CumulativeProjection(), replace(M_C, cells=M_C.cells + 2**60)),
-    ],
-)
-def test_counts_beyond_64_bits_are_too_large(method, problem):
-    assert method.solve(problem).status is Status.TOO_LARGE
-
-
-@pytest.mark.parametrize(
     ("call", "sentence"),
     [
         (lambda: isotonic_l2(np.array([[2**61, 0]]), np.array([0]), np.array([9])), "64 bits"),

@@ -180,16 +180,6 @@ def test_the_preconditioner_adds_up_vertices_and_whole_aggregates():
         assert np.isclose(norm, rest @ left)
 
 
-def test_vertices_of_a_region_are_an_aggregate():
-    """A sum of a region and its tail are together; the public total of a leaf is by itself."""
-    stated = random_problem(4, (2, 2, 2), (9, 6, 6, 2), "leaves")
-    network, part = network_of(stated), stated.part
-    sizes = np.bincount(network.aggregate)
-    inner = np.repeat(np.array(part.max_sizes[1:]) + 1, np.diff(part.hierarchy.level_start)[:-1])
-    n_leaves = len(part.tables[-1])
-    assert sizes.tolist() == [1, *inner, *[1] * n_leaves]
-
-
 def test_steps_do_not_grow_with_the_network(monkeypatch):
     """With public totals of all leaves, where nothing but the root's cells is tied to the ground."""
     steps = []

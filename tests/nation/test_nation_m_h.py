@@ -152,17 +152,6 @@ class Failing(Before):
         return self.behind.part(key)
 
 
-@pytest.mark.slow
-def test_a_part_that_is_tried_again_has_the_same_noise(tmp_path):
-    data, calm = measured(tmp_path / "calm", SIZES["one drop"])
-    failing, folder = Failing(data, {"Georgia": 2, "Ohio": 1}), ParquetFolder(str(tmp_path / "failing"))
-    measure(failing, folder, Geometric(View.COUNTS, 4), Seeded("s"), Engine(map, attempts=3, wait=0))
-    assert not any(failing.failures.values())
-    for key in data.keys:
-        for level in range(3, 8):
-            assert np.array_equal(folder.read(key, f"noisy-{level}"), calm.read(key, f"noisy-{level}"))
-
-
 def test_an_interrupted_run_goes_on_and_is_charged_once(tmp_path):
     data, ledger = nation(SIZES["one drop"]), Ledger(4)
     failing, folder = Failing(data, {"Ohio": 1}), ParquetFolder(str(tmp_path))

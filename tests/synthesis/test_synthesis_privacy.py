@@ -23,7 +23,6 @@ from synthesis_fits import (
 from pgsr.errors import BudgetError
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.zcdp import Conversion
-from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, errors
 from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries import adaptive
@@ -113,18 +112,6 @@ def test_the_population_is_not_touched_after_the_curator_has_counted() -> None:
     assert found.transcript.measured == fitted(truth).transcript.measured
     with pytest.raises(AssertionError):
         _ = guarded.persons
-
-
-def test_no_two_draws_share_a_stream() -> None:
-    class Watching(Seeded):
-        def stream(self, identity: StreamId) -> ByteStream:
-            seen.append(identity)
-            return super().stream(identity)
-
-    seen: list[StreamId] = []
-    fitted(source=Watching("watched"), name="homes")
-    assert len(set(seen)) == len(seen) == 2 * BUDGET.rounds
-    assert {identity.data_set for identity in seen} == {"homes"}
 
 
 def test_seeded_noise_repeats_and_secure_noise_does_not() -> None:
