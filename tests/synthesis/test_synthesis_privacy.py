@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import rng_of, scale
+from instances import scale
 from synthesis_fits import (
     BUDGET,
     DOMAIN,
@@ -17,7 +17,6 @@ from synthesis_fits import (
     Untouchable,
     fitted,
     population,
-    replaced,
 )
 
 from pgsr.errors import BudgetError
@@ -25,11 +24,9 @@ from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.zcdp import Conversion
 from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, errors
 from pgsr.synthesis.data.domain import Neighbours
-from pgsr.synthesis.queries import adaptive
 from pgsr.synthesis.queries.adaptive import replay
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 
 def test_golden_transcript() -> None:
@@ -64,30 +61,6 @@ def test_replay_makes_the_same_distribution_from_the_transcript() -> None:
         assert again.answers(WORKLOAD).tobytes() == result.distribution.answers(WORKLOAD).tobytes()
         other = replay(result.transcript, Memory(), seed + 1)
         assert other.answers(WORKLOAD).tobytes() != again.answers(WORKLOAD).tobytes()
-
-
-def test_with_frozen_noise_a_neighbour_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever population is given: as long as the curator says the same, so does the model."""
-    result = fitted()
-    expected = result.distribution.answers(WORKLOAD).tobytes()
-
-    class Frozen(Curator):
-        def select(self, estimates: np.ndarray) -> int:
-            self.turn = getattr(self, "turn", -1) + 1
-            return result.transcript.measured[self.turn].query
-
-        def measure(self, query: int) -> MeasuredQuery:
-            return result.transcript.measured[self.turn]
-
-    monkeypatch.setattr(adaptive, "Curator", Frozen)
-    truth, rng = population(), rng_of(76)
-    for _ in range(scale(30, 1_000)):
-        person = int(rng.integers(truth.n_persons))
-        other = fitted(replaced(truth, person, (int(rng.integers(2)), int(rng.integers(3)))))
-        assert other.distribution.answers(WORKLOAD).tobytes() == expected
-        assert [(r.query, r.surprise, r.largest, r.mean) for r in other.history] == [
-            (r.query, r.surprise, r.largest, r.mean) for r in result.history
-        ]
 
 
 def test_the_population_is_not_touched_after_the_curator_has_counted() -> None:
