@@ -111,12 +111,8 @@ def test_what_a_method_does_not_solve_it_says(method, problem, word):
 @pytest.mark.parametrize(
     ("method", "problem"),
     [
-        (SimplexProjection(), of_totals(Problem.naive(COUNTS), [6, 9, -3])),
-        (RegionTotalsProjection(), of_totals(REGIONS, [2, 3, -1])),
         (RegionTotalsProjection(), of_totals(REGIONS, [7, 3, 5])),
-        (CumulativeProjection(), of_totals(M_C, [-1])),
         (CumulativeProjection(), of_totals(Problem.m_c(STEPS, totals="regions"), [6, 2, 3])),
-        (CostTables(), of_totals(M_H, [-1])),
         (CostTables(step=TableConstraints()), of_totals(M_H, [-1])),
     ],
 )

@@ -42,16 +42,6 @@ def test_sizes_above_the_cap_are_clipped() -> None:
     assert counts_of_ranked(np.array([0, 2, 3, 9, 1000]), 3).tolist() == [1, 0, 1, 3]
 
 
-def test_distance_of_ranked_is_that_of_cumulative() -> None:
-    """The sums |Hg - Hg'| and |Hc - Hc'| are one where the numbers of groups agree (earth mover's distance)."""
-    rng = rng_of(2)
-    for _ in range(scale(300, 20_000)):
-        n_groups, max_size = int(rng.integers(0, 12)), int(rng.integers(1, 9))
-        ours, theirs = np.sort(rng.integers(0, max_size + 1, (2, n_groups)), axis=1)
-        difference = cumulative(counts_of_ranked(ours, max_size)) - cumulative(counts_of_ranked(theirs, max_size))
-        assert np.abs(difference).sum() == np.abs(ours - theirs).sum()
-
-
 def test_sensitivity_needs_a_cell_for_size_0() -> None:
     """A group that loses its last member would, without the cell, vanish and change every cumulative cell."""
     before, after = np.array([0, 1, 0, 0, 0]), np.array([1, 0, 0, 0, 0])
