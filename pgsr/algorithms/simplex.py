@@ -43,7 +43,7 @@ class SimplexProjection(GatedMethod):
         array([6, 3, 3])
 
     Source: Kuo et al. 2018, section 4.1. Shown equal to exhaustive search by
-    `test_algorithms_simplex.py::test_equals_brute_force`.
+    `test_algorithms_simplex.py::test_equals_exact_fractions`.
     """
 
     sizes_per_level: ClassVar[bool] = True

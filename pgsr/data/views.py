@@ -108,7 +108,7 @@ class View(Enum):
 
         A group moves from size s to s + 1: two cells of the counts change by one, one cell of the other views. This
         needs a cell for size 0 (else a group would vanish and every cumulative cell change).
-        Shown by `test_data_views.py::test_sensitivity_by_enumeration`.
+        Shown by `test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`.
         """
         return 2 if self is View.COUNTS else 1
 

@@ -51,7 +51,7 @@ class Geometric(NoiseStep):
         Measurement(View.COUNTS, Hierarchy(3 regions, levels 1 / 2), sizes 0..3, epsilon=1)
 
     Source: Kuo et al. 2018, section 4; Fioretto and Van Hentenryck 2019, section 4. Sensitivities by enumeration:
-    `test_data_views.py::test_sensitivity_by_enumeration`, `test_noise_group_totals.py::test_sensitivities`.
+    `test_privacy_sensitivity.py::test_every_neighbour_of_small_worlds`.
     """
 
     view: ViewRule | tuple[ViewRule, ...]

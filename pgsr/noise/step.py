@@ -188,7 +188,7 @@ class NoiseStep(ABC):
             >>> [table.tolist() for table in noisy]
             [[[2, 7, 0, 0]], [[-9, 7, -2], [0, 2, 2]]]
 
-        Shown by `test_noise_by_level.py::test_sensitivity_by_enumeration`.
+        Shown by `test_noise_spending.py::test_all_levels_together_spend_at_most_the_budget`.
         """
         require_source(source)
         sizes = truth.max_sizes if max_sizes is None else tuple(max_sizes)

@@ -25,20 +25,6 @@ def naive_problem(rows, totals):
     return Problem.naive(replace(measurement, public=Totals.REGIONS, totals=np.asarray(totals)))
 
 
-def test_equals_brute_force():
-    """No other integers are nearer."""
-    rng = rng_of(32)
-    lone = Hierarchy.from_parents(["all"], [-1])
-    for _ in range(scale(300, 20_000)):
-        y = rng.integers(-3, 6, int(rng.integers(1, 5)))
-        total = int(rng.integers(0, 6))
-        best = ((naive.feasible_points(lone, len(y), total)[:, 0] - y) ** 2).sum(axis=1).min()
-        x = simplex_projection(y[None], np.array([total]), integer=True)[0]
-        assert (x >= 0).all()
-        assert x.sum() == total
-        assert ((x - y) ** 2).sum() == best
-
-
 def test_equals_exact_fractions():
     rng = rng_of(31)
     for _ in range(scale(1_000, 50_000)):

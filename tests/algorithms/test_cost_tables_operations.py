@@ -188,16 +188,3 @@ def test_a_step_that_tries_all_values_is_found_out(monkeypatch: pytest.MonkeyPat
     assert try_all(*tables) == SlopeGreedy().combine(*tables).costs.tolist()
     counts = [_counted(partial(try_all, *children(3, window))) for window in windows]
     assert not of_order_d_log_d(counts, [2 * window + 1 for window in windows])
-
-
-@pytest.mark.parametrize(("states", "counties"), [(2, 2), (4, 4), (8, 4)])
-def test_the_whole_program_takes_d_log_d_comparisons_per_region_and_size(
-    states: int, counties: int, monkeypatch: pytest.MonkeyPatch
-):
-    """Both theorems at once: at most 2 comparisons x regions x sizes x D log D, all sizes' common root included."""
-    tree = full_tree(states, counties)
-    for n_sizes, window in product((2, 8), (16, 64)):
-        problem, values = uncut(tree, n_sizes), 2 * window + 1
-        solve = partial(CostTables(window, SlopeGreedy()).solve, problem)
-        count = compared_by_the_heap(solve, monkeypatch)
-        assert 0 < count <= 2 * tree.n_regions * n_sizes * values * log2(values)

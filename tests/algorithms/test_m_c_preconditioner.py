@@ -50,18 +50,6 @@ def test_the_tree_diagonal_is_what_it_says():
             )
 
 
-@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 18, 40, 101, 1_001, 10_001, 100_001])
-def test_aggregates_cover_all_cells_once(n):
-    starts = aggregates(n)
-    lengths = np.diff(starts)
-    assert starts[0] == 0
-    assert starts[-1] == n
-    assert lengths.min() >= 1
-    assert lengths[-1] == 1
-    assert len(lengths) <= min(n, 48)
-    assert len(lengths) > min(n - 1, 12)
-
-
 def random_dual(rng, totals):
     """A dual at the blocks of random prices, and a right-hand side; enough cells for aggregates of several."""
     while True:

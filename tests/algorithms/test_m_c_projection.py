@@ -1,4 +1,4 @@
-"""CumulativeProjection against an interior-point solver, and its own claims."""
+"""The claims of CumulativeProjection; who agrees with it stands in the matrix."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -16,23 +16,12 @@ from pgsr.algorithms.m_c.dual import SquaresDual
 from pgsr.certificates import certify
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.methods.gate import Deadline, Stopped
-from pgsr.models import Cvxpy
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.conditions import cells
 
 TOTALS = ("root", "regions", None)
-
-
-@pytest.mark.parametrize("totals", TOTALS)
-def test_equals_clarabel(totals):
-    rng = rng_of(61)
-    for _ in range(scale(8, 200)):
-        problem = random_problem(rng, totals)
-        result, other = CumulativeProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
-        assert result.status is Status.OPTIMAL, (problem, result)
-        assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6, abs=1e-5)
 
 
 @pytest.mark.parametrize("totals", TOTALS)

@@ -1,7 +1,6 @@
 """Prices for integers: sets of vertices that are moved to where they are balanced, against the definition."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -42,40 +41,6 @@ def test_every_set_is_moved_to_where_it_is_balanced(share):
                     assert not np.isclose(moves[0], 0) or cannot_be_balanced(network, price, share, own)
     assert n_sets > 250
     assert unbalanced < 0.05 * n_sets
-
-
-@SHARES
-def test_no_turn_raises_the_dual(share):
-    """By its definition; and turns alone come near its least value."""
-    for seed in range(3):
-        network = some_network(seed)
-        price, balance = np.zeros(network.n_vertices), Balance(network, share)
-        values = [dual(network, price, share)]
-        for _ in range(60):
-            balance.turn(price)
-            values.append(dual(network, price, share))
-        assert (np.diff(values) < 1e-6).all()
-        if share == 1.0:
-            best = dual(network, relaxed_prices(network, None, 1e-6), share)
-            assert best - 1e-6 <= values[-1] < best + 0.02 * (values[0] - best)
-
-
-def test_trees_are_what_free_arcs_connect():
-    """By merging sets, arc by arc."""
-    for seed in range(8):
-        network = some_network(seed)
-        merged = [{v} for v in range(network.n_vertices)]
-        for start, end, free in zip(network.start, network.end, network.free, strict=True):
-            if free and start > 0 and end > 0 and merged[start] is not merged[end]:
-                merged[start] |= merged[end]
-                for v in merged[start]:
-                    merged[v] = merged[start]
-        _, members, firsts = Balance(network, 1.0).sets[0]
-        trees = [set(members[a:b].tolist()) for a, b in pairwise(firsts)]
-        assert trees
-        assert sorted(map(sorted, trees)) == sorted(
-            sorted(s) for s in {id(m): m for m in merged}.values() if len(s) > 1
-        )
 
 
 def test_prices_for_integers_are_nearer_to_the_best_ones():

@@ -74,25 +74,6 @@ def test_cells_are_added_where_one_unit_pays():
                 assert selection.kept[level][row, s - first] == (above[s] - own > w * (1 - 2 * y[s]))
 
 
-def test_of_many_cells_that_pay_a_part_is_added_spread_evenly():
-    """As many as take what the others hold too much; not the same ones for rows whose y differ."""
-    generator = rng_of(19)
-    n = 400
-    y = np.zeros((2, n), np.int64)
-    y[:, :5] = generator.integers(0, 9, (2, 5))
-    for paid, beyond in ((3, 5), (201, 500)):  # a cell that is there holds (paid - 1) / 2 more than at 1
-        kept = np.arange(n) < np.full((2, 1), 5)
-        added, fixed = np.zeros(2, np.int64), (np.ones((2, 1), bool), 0)
-        above, own = np.full((1, n), paid), np.zeros((2, 1), np.int64)
-        numbers = np.zeros(2, np.int64), above, y, np.ones(2, np.int64), own
-        selection_kernel.offer(0, 2, *numbers, *fixed, kept, added)
-        expected = min(n - 5, max(selection_kernel.FEW, 2 * beyond))
-        assert added.tolist() == [expected] * 2 == (kept.sum(axis=1) - 5).tolist()
-        places = np.flatnonzero(kept[0, 5:])
-        assert np.ptp(np.diff(places)) <= 1
-        assert (kept[0] == kept[1]).all() == (expected == n - 5)
-
-
 @pytest.mark.parametrize(("short", "few"), [(64, 64), (0, 1), (3, 4), (0, 2**62)])
 def test_any_prices_and_flows_to_start_from_give_an_optimum(short, few, monkeypatch):
     """By short searches and phases as usual, by phases alone, by some of all, and by unlimited searches alone."""
@@ -178,16 +159,6 @@ def test_the_preconditioner_adds_up_vertices_and_whole_aggregates():
         assert np.allclose(rest, right - 0.5 * product)
         assert np.allclose(left[1:], expected @ rest[1:])
         assert np.isclose(norm, rest @ left)
-
-
-def test_vertices_of_a_region_are_an_aggregate():
-    """A sum of a region and its tail are together; the public total of a leaf is by itself."""
-    stated = random_problem(4, (2, 2, 2), (9, 6, 6, 2), "leaves")
-    network, part = network_of(stated), stated.part
-    sizes = np.bincount(network.aggregate)
-    inner = np.repeat(np.array(part.max_sizes[1:]) + 1, np.diff(part.hierarchy.level_start)[:-1])
-    n_leaves = len(part.tables[-1])
-    assert sizes.tolist() == [1, *inner, *[1] * n_leaves]
 
 
 def test_steps_do_not_grow_with_the_network(monkeypatch):

@@ -1,4 +1,4 @@
-"""M_H with every region's total: RegionTotalsProjection against an interior-point solver, and its own claims."""
+"""M_H with every region's total: the claims of RegionTotalsProjection; who agrees with it stands in the matrix."""
 
 import re
 from dataclasses import replace
@@ -13,25 +13,14 @@ from pgsr.algorithms import Isotonic, RegionTotalsProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.errors import ProblemError
 from pgsr.estimators import IsotonicTreeProjection
-from pgsr.models import Cvxpy, Flow
+from pgsr.models import Flow
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import total
 
 
-@pytest.mark.slow
-def test_equals_clarabel():
-    rng = rng_of(41)
-    for _ in range(scale(10, 600)):
-        problem = random_problem(rng)
-        result, other = RegionTotalsProjection().solve(problem), Cvxpy("CLARABEL").solve(problem)
-        assert result.status is Status.OPTIMAL, result
-        assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6, abs=1e-6)
-
-
-def test_some_totals_equal_clarabel():
+def test_some_totals_are_proved():
     """The totals of some regions, nested ones among them, stated by `where`; with or without the root's."""
-    pytest.importorskip("clarabel")
     rng = rng_of(61)
     for _ in range(scale(10, 600)):
         problem = some_totals(rng, random_problem(rng, int(rng.choice([2, 20, 500])), least=2))
@@ -39,7 +28,6 @@ def test_some_totals_equal_clarabel():
         assert result.status is Status.OPTIMAL, result
         assert result.certificate.gap <= 1e-9
         assert result.certificate.bound_by == "Lagrangian bound"
-        assert result.certificate.objective == pytest.approx(clarabel(problem), rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("spread", [6, 30, 1_000])
@@ -196,24 +184,6 @@ def assert_optimal(problem, result):
     assert x.min() >= 0
     np.testing.assert_allclose(x, tree.sum_up(x[tree.leaves]), rtol=1e-12)
     np.testing.assert_allclose(x.sum(axis=1), totals, rtol=1e-9, atol=1e-12)
-
-
-def clarabel(problem):
-    """The optimal objective by a dense model in the leaves' values; totals are the public ones and stated rows."""
-    cvxpy = pytest.importorskip("cvxpy")
-    tree, w = problem.hierarchy, np.sqrt(problem.w)[:, None]
-    below = tree.sum_up(np.eye(tree.n_regions - tree.n_inner))
-    x = cvxpy.Variable((below.shape[1], problem.target.shape[1]), nonneg=True)
-    fixed = np.zeros((0, tree.n_regions)), np.zeros(0)
-    if problem.stated_totals is not None:
-        fixed = np.eye(tree.n_regions)[: len(problem.stated_totals)], problem.stated_totals
-    if problem.conditions is not None:
-        first = problem.conditions.rows.toarray().reshape(-1, tree.n_regions, x.shape[1])[:, :, 0]
-        fixed = np.vstack([fixed[0], first]), np.concatenate([fixed[1], problem.conditions.row_lower])
-    distance = cvxpy.sum_squares(cvxpy.multiply(w @ np.ones((1, x.shape[1])), below @ x - problem.target))
-    model = cvxpy.Problem(cvxpy.Minimize(distance), [fixed[0] @ below @ cvxpy.sum(x, axis=1) == fixed[1]])
-    model.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    return float(model.value)
 
 
 def test_a_curvature_that_rounding_loses_ends_the_search():

@@ -1,7 +1,5 @@
 """The nearest consistent integers on a tree, which the noise step uses and `TreeProjection` is made of."""
 
-from itertools import product
-
 import naive
 import numpy as np
 import pytest
@@ -9,37 +7,6 @@ from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy
 from pgsr.engines.nearest_tree import kernel, nearest_integers
-
-
-def cheapest(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int | None, most: int) -> int:
-    """The smallest objective over all leaves of 0..most, by trying them all."""
-    n_leaves = tree.n_regions - tree.n_inner
-    best = None
-    for leaves in product(range(most + 1), repeat=n_leaves):
-        x = tree.sum_up(np.array(leaves, np.int64)[:, None])
-        if total is None or x[0, 0] == total:
-            value = int((w[:, None] * (x - y) ** 2).sum())
-            best = value if best is None else min(best, value)
-    assert best is not None
-    return best
-
-
-def test_equals_brute_force():
-    rng = rng_of(81)
-    for _ in range(scale(12, 2_000)):
-        tree = random_tree(rng, max_regions=7)
-        if tree.n_regions - tree.n_inner > 4:
-            continue
-        y = rng.integers(-3, 7, (tree.n_regions, 1))
-        w = rng.integers(1, 4, tree.n_regions)
-        w[: tree.n_inner] *= rng.random(tree.n_inner) < 0.8  # some inner regions are not measured
-        for total in (None, int(rng.integers(0, 9))):
-            x = nearest_integers(tree, y, w, total)
-            assert x.dtype == np.int64
-            assert (x >= 0).all()
-            assert (tree.sum_up(x[tree.leaves]) == x).all()
-            assert total is None or x[0, 0] == total
-            assert int((w[:, None] * (x - y) ** 2).sum()) == cheapest(tree, y, w, total, 9)
 
 
 def test_weights_of_all_magnitudes():

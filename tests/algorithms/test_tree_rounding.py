@@ -7,7 +7,6 @@ import pytest
 from instances import rng_of, scale
 
 from pgsr import Hierarchy
-from pgsr.algorithms.tree_rounding import kernel
 from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near
 from pgsr.methods.gate import Deadline, Status, Stopped
 
@@ -97,28 +96,6 @@ def test_the_last_digits_decide_nothing(public: bool) -> None:
             assert np.array_equal(near(tree, computed, int(totals[0]), known), found)
 
 
-def test_leads_and_lags_of_one_parent_cancel() -> None:
-    """The children lead by less than one and lag by as much in all, where the parent's values are integers already."""
-    rng = rng_of(12)
-    for _ in range(200):
-        n, n_sizes = int(rng.integers(2, 9)), int(rng.integers(2, 12))
-        tree = Hierarchy.from_parents(["r", *(f"c{i}" for i in range(n))], [-1, *[0] * n])
-        steps = rng.dirichlet(np.full(n, 0.7), n_sizes) * rng.integers(0, 6, n_sizes)[:, None]
-        values = tree.sum_up(np.cumsum(steps.T, axis=1))
-        values[0] = values[0].round()
-        found = near(tree, values, int(values[0, -1]))
-        error = found[1:] - values[1:]
-        assert error.max() < 1 + 1e-9
-        assert np.abs(error.sum(axis=0)).max() < 1e-9
-        assert np.abs(error).sum(axis=0).max() < 2 * n
-
-
-def test_integers_take_the_place_of_values() -> None:
-    tree, values = random_case(rng_of(79))
-    found = integers_near(tree, values, int(values[0, -1]))
-    assert np.shares_memory(found, values)
-
-
 def test_many_groups_beyond_all_values_are_given_at_once() -> None:
     """Children without any values share what their parent has; one by one 10^12 groups would take hours."""
     tree = Hierarchy.from_parents(["r", "a", "b", "c"], [-1, 0, 0, 0])
@@ -127,21 +104,6 @@ def test_many_groups_beyond_all_values_are_given_at_once() -> None:
     found = near(tree, values, 10**12 + 6)
     first = [333_333_333_334, 333_333_333_334, 333_333_333_333]
     assert found[1:].T.tolist() == [first, first, [333_333_333_336, 333_333_333_335, 333_333_333_335]]
-
-
-def test_groups_given_at_once_are_those_given_one_by_one() -> None:
-    rng = rng_of(16)
-    for _ in range(200):
-        n = int(rng.integers(1, 7))
-        due = rng.integers(-9, 9, n).astype(float)
-        gets, left = rng.integers(0, 3, n), int(rng.integers(n + 1, 60))
-        wanted, rest = gets.copy(), due.copy()
-        for _ in range(left):
-            best = int(np.argmax(rest))  # the first of equal ones
-            wanted[best] += 1
-            rest[best] -= 1
-        kernel._even_out(left, due, gets, np.empty(n, np.int64))
-        assert np.array_equal(gets, wanted)
 
 
 def cheapest_share(parent: np.ndarray, values: np.ndarray) -> float:

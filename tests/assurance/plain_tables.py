@@ -69,7 +69,7 @@ def _least_real(table: Table) -> Fraction:
     h, g, c = table.normal()
     n, best = len(g), None
     for free in (free for size in range(n, -1, -1) for free in combinations(range(n), size)):
-        x = _solved([[h[i][j] for j in free] for i in free], [g[i] for i in free])
+        x = solved([[h[i][j] for j in free] for i in free], [g[i] for i in free])
         if not table.nonnegative or all(value >= 0 for value in x):
             value = c - sum((g[i] * v for i, v in zip(free, x, strict=True)), Fraction(0))
             best = value if best is None else min(best, value)
@@ -79,8 +79,8 @@ def _least_real(table: Table) -> Fraction:
     return best
 
 
-def _solved(h: list[list[Fraction]], g: list[Fraction]) -> list[Fraction]:
-    """Gaussian elimination."""
+def solved(h: list[list[Fraction]], g: list[Fraction]) -> list[Fraction]:
+    """Solve positive definite equations by elimination."""
     n, rows = len(g), [[*row, right] for row, right in zip(h, g, strict=True)]
     for k in range(n):
         rows[k] = [entry / rows[k][k] for entry in rows[k]]
@@ -112,9 +112,9 @@ def _least_whole(table: Table) -> Fraction:
         if not g:
             best[0] = c if best[0] is None else min(best[0], c)
             return
-        x = _solved(h, g)
+        x = solved(h, g)
         least = c - sum((a * b for a, b in zip(g, x, strict=True)), Fraction(0))
-        inverse = _solved(h, [Fraction(1)] + [Fraction(0)] * (len(g) - 1))[0]
+        inverse = solved(h, [Fraction(1)] + [Fraction(0)] * (len(g) - 1))[0]
         low = 0 if table.nonnegative else -(10**30)
         high = left if table.nonnegative and left is not None else 10**30
         start = min(max(low, round(x[0])), high)

@@ -1,5 +1,7 @@
 """The Bayes risk of a number in a range: by brute force, and against all mechanisms by linear programming."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from naive import bayes_risk_of_a_range, least_risk
@@ -9,6 +11,8 @@ from pgsr.errors import PgsrError
 from pgsr.privacy.accounting import PureEpsilon, Rho
 
 EPSILONS = (0.001, 0.1, 0.7, 3, 10)
+SHOWN = {(1, 1): (0.453, 0.538, 1.003), (1, 2): (0.595, 0.849, 1.534), ("1/10", 2): (0.889, 1.333, 2.222)}
+"""(epsilon, m) -> the least error of the root, of the leaves, and of both together; rows of the page's table."""
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -36,6 +40,26 @@ def test_grows_with_the_range_up_to_the_error_of_the_noise(epsilon):
     limit = 1 / np.sinh(epsilon)  # 2 a / (1 - a^2), the mean absolute value of the noise
     assert risks[-1] < limit
     assert range_risk(10**15, epsilon) == pytest.approx(limit, rel=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "m"), SHOWN)
+def test_both_levels_together_err_at_least_as_much_as_each_alone(epsilon, m):
+    """One release answers all three numbers; each leaf is uniform on 0..m, and an entity is in one of them."""
+    truth = np.array(list(product(range(m + 1), repeat=2)))
+    answers = np.array(list(product(range(2 * m + 1), range(m + 1), range(m + 1))))
+    at_root = np.abs(truth.sum(axis=1)[:, None] - answers[:, 0])
+    at_leaves = np.abs(truth[:, None] - answers[:, 1:]).sum(axis=2)
+    distance = np.abs(truth[:, None] - truth).sum(axis=2)
+    neighbours = np.where(distance == 1, 1.0, np.inf)
+    prior = np.full(len(truth), 1 / len(truth))
+    pure = 0.1 if epsilon == "1/10" else epsilon
+    root, leaves, both = (
+        least_risk(loss, neighbours, prior, pure) for loss in (at_root, at_leaves, at_root + at_leaves)
+    )
+    assert leaves == pytest.approx(2 * range_risk(m, epsilon), rel=1e-6)
+    assert root >= range_risk(m, epsilon) - 1e-6  # one leaf may vary alone, the other is known
+    assert both >= root + leaves - 1e-6
+    np.testing.assert_allclose((root, leaves, both), SHOWN[epsilon, m], atol=6e-4)
 
 
 def test_keeps_the_shape():

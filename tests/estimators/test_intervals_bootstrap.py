@@ -118,6 +118,7 @@ def test_the_noise_is_not_that_of_a_release_with_the_same_seed():
 
 
 @pytest.mark.slow
+@pytest.mark.few(2)
 @pytest.mark.parametrize("post", [Matching(), BottomUp(), TreeProjection(), IsotonicTreeProjection()])
 def test_measured_coverage_of_cumulative_counts(post):
     """Intervals of 90 % hold the truth in 80 % of cases at least, by every level, over nested replicates."""

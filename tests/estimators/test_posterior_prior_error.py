@@ -14,9 +14,8 @@ from pgsr.estimators.posterior.newton import Newton
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors, prior_error
 from pgsr.estimators.posterior.prior_error_kernel import mean_errors
 from pgsr.estimators.posterior.propagation import Propagation
-from pgsr.estimators.posterior.uncertainty import Reach, Uncertainty
 from pgsr.methods.gate import NO_LIMIT
-from pgsr.noise import Geometric, Measurement
+from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.budget import recommended_split
 
@@ -125,23 +124,3 @@ def test_every_size_of_every_level_is_held(epsilon: str, split: str) -> None:
         here = held[tree.level(level)] / releases
         assert here.mean() >= 0.87, (level, here.mean(axis=0))
         assert here[:, 0].mean() >= 0.87, (level, "size 0")
-
-
-def _reach_of(noisy: Measurement, view: View) -> Reach:
-    found = Posterior().apply(noisy).uncertainty
-    assert isinstance(found, Uncertainty)
-    return found.reach(view)
-
-
-@pytest.mark.slow
-def test_blocks_of_sizes_change_nothing(monkeypatch) -> None:
-    """Blocks of sizes, each of a size or a few."""
-    noisy = Geometric(View.CUMULATIVE, "1/2").measure(_households(), Seeded("blocks"))
-    for view in (View.COUNTS, View.CUMULATIVE):
-        whole = _reach_of(noisy, view)
-        for cells in (61, 3 * 61):
-            with monkeypatch.context() as patch:
-                patch.setattr("pgsr.estimators.posterior.uncertainty.BLOCK_CELLS", cells)
-                parts = _reach_of(noisy, view)
-            for name, values in vars(whole).items():
-                assert np.allclose(getattr(parts, name), values, rtol=1e-6), (view, cells, name)

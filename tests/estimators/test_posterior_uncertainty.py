@@ -55,10 +55,14 @@ def smooth(seed: int) -> CountOfCounts:
 VIEWS = (View.CUMULATIVE, (Split(50), Split(40), Split(30)))
 """Measured of the groups of `smooth`; a threshold is about where 3 groups of a size are expected."""
 
+UNEQUAL = ("1/10", "0", "9/10")
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shares", [None, ("1/10", "0", "9/10")])
-@pytest.mark.parametrize("view", VIEWS, ids=repr)
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    ("view", "shares"), [(VIEWS[0], None), (VIEWS[0], UNEQUAL), (VIEWS[1], UNEQUAL), (VIEWS[1], None)], ids=repr
+)
 def test_intervals_cover_on_nested_replicates(
     view: AnyView | tuple[AnyView, ...], shares: tuple[str, ...] | None
 ) -> None:

@@ -68,4 +68,4 @@ def test_what_does_not_exist_is_found():
     assert missing("see `tests/test_no_such_file.py`") == ["test_no_such_file.py"]
     assert missing("tests/tables/test_data_views.py::test_of_no_name") == ["test_data_views.py::test_of_no_name"]
     assert missing("test_data_views::test_of_no_name[case]") == ["test_data_views::test_of_no_name"]
-    assert missing("tests/tables/test_data_views.py::test_sensitivity_by_enumeration, test_data_views.py") == []
+    assert missing("tests/tables/test_data_views.py::test_round_trips, test_data_views.py") == []

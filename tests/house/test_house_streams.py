@@ -15,7 +15,7 @@ from neighbours import ALONE, CHAIN, PAIR
 from parsed import core
 from planned import planned
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, View
+from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.estimators import Matching, NoConsistency
 from pgsr.experiments.kuo2018.choosing import ChosenByScore, ChosenByStatistic
@@ -38,13 +38,11 @@ from pgsr.synthesis import (
     Domain,
     IndependentMarginals,
     Level,
-    Marginal,
     Population,
     Workload,
     fit,
 )
 from pgsr.synthesis.data.domain import Neighbours
-from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
 from pgsr.synthesis.queries.transcript import RhoLedger
 
@@ -245,22 +243,6 @@ def test_baselines(neighbours: Neighbours, counted: Callable[[int, str], None]) 
     twice = [Histogram("a", np.array([1, 2]), 2)] * 3
     noisy_shares(twice, Fraction(1, 10), source, RhoLedger(1), "set")
     counted(source.assert_once(source.asked), "streams of histograms")
-
-
-def test_a_curator_asks_once_per_operation() -> None:
-    """A measurement that is refused, or a ledger that is exhausted, asks for nothing."""
-    marginal = Marginal(Level.INDIVIDUAL, (), (0,))
-    workload, source = Workload(ALIKE, (marginal,)), Counting()
-    settings = {"neighbours": Neighbours.REPLACE, "n_persons": None, "ledger": None, "name": "population"}
-    budget = AdaptiveBudget(1, "1e-6", rounds=1)
-    curator = Curator(couples(ALIKE), workload, budget, source, **settings)
-    curator.measure(curator.select(np.zeros(workload.n_queries)))
-    asked = list(source.asked)
-    assert len(asked) == len(set(asked)) == 2
-    for refused in (lambda: curator.measure(0), lambda: curator.measure(1), lambda: curator.select(np.zeros(2))):
-        with pytest.raises(PgsrError):
-            refused()
-    assert source.asked == asked
 
 
 def test_levels_in_parts(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ TWINS = {
     },
     "engines.nearest_tree.kernel": {
         "find_prices continuous_point": ("naive.taken_at", TREE_PRICES),
-        "merge_steps distribute": "test_nearest_tree::test_equals_brute_force",
+        "merge_steps distribute": "test_m_h_projection::test_equals_brute_force",
     },
     "engines.nearest_tree.bounded_kernel": {
         "tighten": "test_nearest_tree_bounds::test_intervals_equal_brute_force",

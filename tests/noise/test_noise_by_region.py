@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from instances import random_tree, random_truth, rng_of, scale
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.comparison import overlay
 from pgsr.estimators import BottomUp, Matching, Merge, NoConsistency
 from pgsr.estimators.matching.alone import precision_of
-from pgsr.noise import Geometric, Measurement, Totals
+from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y", "z")])
@@ -36,25 +35,6 @@ def test_every_region_has_its_view():
     assert MIXED.views_on(0) == {View.CUMULATIVE}
     assert MIXED.views_on(2) == {View.CUMULATIVE, View.RANKED}
     assert MIXED.label == "4 regions cumulative, 5 regions ranked"
-
-
-def test_noise_is_that_of_the_region_s_view():
-    """Region by region the values are those of a measurement by one view: the same vector, law and stream."""
-    rng = rng_of(71)
-    for i in range(scale(20, 300)):
-        truth = random_truth(rng, random_tree(rng), name=f"set {i}")
-        source = Seeded("same streams", i)
-        totals = Totals.NOISY if i % 3 == 0 else Totals.REGIONS
-        quantity = 1 + i % 2
-        views = few_ranked(truth, int(rng.integers(0, 40)))
-        mixed, *alone = (
-            Geometric(view, "0.7", totals=totals, max_quantity=quantity).measure(truth, source)
-            for view in (views, View.RANKED, View.CUMULATIVE)
-        )
-        for region, view in enumerate(views):
-            assert mixed.view_of(region) is view
-            expected = alone[0 if view is View.RANKED else 1].row(region)
-            assert np.array_equal(mixed.row(region), expected)
 
 
 def test_by_level_and_by_region():

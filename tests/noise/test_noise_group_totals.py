@@ -17,28 +17,6 @@ from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 
-def test_sensitivities(counted):
-    """An entity joining or leaving, or an empty group more or less, changes a region's vector by at most this much."""
-    rng = rng_of(61)
-    worst, n_pairs = dict.fromkeys(View, 0), 0
-    for _ in range(scale(1_000, 50_000)):
-        counts = rng.integers(0, 4, int(rng.integers(2, 7)))
-        total = int(rng.integers(0, 12))
-        neighbours = [counts + np.eye(len(counts), dtype=int)[0]]
-        for size in np.flatnonzero(counts[:-1]):
-            moved = counts.copy()
-            moved[size] -= 1
-            moved[size + 1] += 1
-            neighbours.append(moved)
-        n_pairs += len(neighbours)
-        for view in View:
-            for other in neighbours:
-                change = np.abs(view.vector(counts, total) - view.vector(other, total)).sum()
-                worst[view] = max(worst[view], int(change))
-    assert worst == {view: view.sensitivity for view in View}
-    counted(n_pairs, "neighbour pairs with private groups")
-
-
 def test_totals_are_consistent_and_near():
     rng = rng_of(62)
     tree = random_tree(rng, max_regions=30, n_levels=3)

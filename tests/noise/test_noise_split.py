@@ -9,13 +9,11 @@ import naive
 import numpy as np
 import pytest
 from instances import FULL, random_tree, random_truth, rng_of, scale
-from neighbours import ALONE, CHAIN, PAIR
+from neighbours import ALONE, PAIR
 from privacy_checks import check_likelihood, check_losses, frozen
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import IsotonicFit
-from pgsr.algorithms.groups import GroupRuns
-from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l2
 from pgsr.data import Split
 from pgsr.estimators import BottomUp, Matching, NoConsistency, Posterior, TwoStage
@@ -120,14 +118,6 @@ def test_likelihood_ratios(counted: Callable[[int, str], None]) -> None:
     for groups in (0, 1):
         n, _ = check_likelihood(Mechanism(noise, Matching()), ALONE, (groups,), 2, low, high, bases, noisy_values)
         counted(n, "likelihoods")
-
-
-def test_likelihood_ratios_of_two_levels(counted: Callable[[int, str], None]) -> None:
-    """Of noisy values; `test_assurance_likelihood` has releases by matching."""
-    mechanism = Mechanism(Geometric((Split(1), Split(1)), "1", ("1/3", "2/3")), Matching())
-    n, attained = check_likelihood(mechanism, CHAIN, (1,), 2, 0, 2, [Fraction(1, 2)], noisy_values)
-    assert attained
-    counted(n, "likelihoods")
 
 
 def test_a_threshold_per_level_and_per_region() -> None:
@@ -297,18 +287,3 @@ def test_two_stages_begin_with_the_fits_of_columns_and_rows() -> None:
                 sizes = [0] * (total - len(beyond)) + [t + int(x) for x in beyond]
                 expected += [sum(size <= s for size in sizes) for s in range(t, largest)]
             assert alone[region].tolist() == np.maximum.accumulate(expected).tolist()
-
-
-def test_where_columns_and_rows_meet() -> None:
-    """Against the squares of every number of groups below the threshold."""
-    rng, total = rng_of(9), 12
-    for _ in range(30):
-        fitted, noisy = np.sort(rng.integers(0, 10, 7)), rng.integers(0, 12, 7)
-        beyond = GroupRuns(np.array([0, 2, 5]), np.array([8, *rng.integers(1, 3, 2)]))
-        ranks, most = np.repeat(beyond.size, beyond.count), int(fitted[-1])
-        least = min(most, total - int((ranks > 0).sum()))
-        cost = {
-            u: ((np.minimum(fitted, u) - noisy) ** 2).sum() + (ranks[: max(0, len(ranks) - (total - u))] ** 2).sum()
-            for u in range(least, most + 1)
-        }
-        assert cost[groups_below(fitted, noisy, beyond, total)] == min(cost.values())

@@ -67,21 +67,6 @@ def test_golden_measurement() -> None:
     assert [row.tolist() for row in sizes.rows] == [[-1, -3, -2, -26, 5, 1], [2, 1, 2], [1, -7, 11]]
 
 
-@pytest.mark.parametrize("view", View)
-def test_same_stream_same_noise_whatever_the_truth(view: View) -> None:
-    """Noise depends on the key, not on the counts; so methods and data versions can be compared on the same draws."""
-    rng = rng_of(53)
-    tree = random_tree(rng, n_levels=3)
-    truth = random_truth(rng, tree, name="same")
-    leaves = truth.counts[tree.leaves]
-    moved = CountOfCounts(tree, leaves[:, ::-1], name="same")  # other sizes, the same numbers of groups
-    noise = Geometric(view, epsilon="0.2")
-    ours, theirs = (noise_of(noise.measure(t, Seeded("key")), t) for t in (truth, moved))
-    assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
-    again = noise.measure(truth, Seeded("key"))
-    assert all(np.array_equal(a, b) for a, b in zip(noise_of(again, truth), ours, strict=True))
-
-
 def test_epsilon_scales_the_same_draws() -> None:
     """The uniform numbers are those of the stream: a smaller epsilon never makes a draw smaller or turns its sign."""
     truth = random_truth(rng_of(54), TREE, max_size=300)

@@ -4,10 +4,9 @@ import math
 from fractions import Fraction
 
 import pytest
-from instances import rng_of, scale
+from instances import privacy_amounts, rng_of, scale
 from many_digits import precise, real  # noqa: F401
 from mpmath import mp, mpf
-from privacy_amounts import pairs
 from scipy.stats import norm
 
 from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of, rho_of
@@ -36,7 +35,7 @@ def test_enclosures_hold_and_are_narrow() -> None:
 
 
 def test_closed_form_is_rounded_to_the_safe_side() -> None:
-    for epsilon, delta in pairs(scale(100, 5_000)):
+    for epsilon, delta in privacy_amounts(scale(100, 5_000)):
         log = mp.log(1 / real(delta))
         rho, largest = real(rho_of(epsilon, delta)), (mp.sqrt(log + real(epsilon)) - mp.sqrt(log)) ** 2
         assert 0 <= largest - rho < largest * mpf("1e-20")
@@ -61,7 +60,7 @@ def least_delta(rho: mpf, epsilon: mpf) -> mpf:
 
 
 def test_tight_conversion_meets_its_corollary_and_no_more() -> None:
-    for epsilon, delta in pairs(scale(12, 500)):
+    for epsilon, delta in privacy_amounts(scale(12, 500)):
         rho = rho_of(epsilon, delta, Conversion.TIGHT)
         assert rho >= rho_of(epsilon, delta)
         assert least_delta(real(rho), real(epsilon)) <= mp.log(real(delta)) + mpf("1e-30")

@@ -8,13 +8,10 @@ import pytest
 from instances import scale
 from law_fits import chi_square_p, draws_in_parts, histogram, kolmogorov_smirnov_p
 from pytest import MonkeyPatch  # noqa: PT013
-from rejection_noise import Coins, discrete_gaussian
-from scipy import stats
 from test_laws_double_geometric import REJECT, WORD_BITS
 
-from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law, inversion_kernel
-from pgsr.privacy.random import ByteStream, StreamId
+from pgsr.privacy.random import ByteStream
 
 IN_STRIPS = DiscreteGaussian(Fraction("25000001/2"))
 LAWS = [*(DiscreteGaussian(Fraction(v)) for v in ("1/2", "5/2", "3600")), IN_STRIPS]
@@ -74,28 +71,6 @@ def test_kolmogorov_smirnov_rejects_another_scale(law: Law, factor: int) -> None
     n = 4_000_000
     assert kolmogorov_smirnov_p(law, histogram(draws_in_parts(law, "right", n))) > REJECT
     assert kolmogorov_smirnov_p(law, histogram(draws_in_parts(other, "wrong", n))) < REJECT
-
-
-def two_sample_p(first: np.ndarray, second: np.ndarray) -> float:
-    """The p-value of a chi-square test that two samples have one law, in cells of at least 40 draws together."""
-    values, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-    seen = np.array([np.bincount(part, minlength=len(values)) for part in (place[: len(first)], place[len(first) :])])
-    rare = seen.sum(axis=0) < 40
-    seen = np.column_stack([seen[:, ~rare], seen[:, rare].sum(axis=1)])
-    return float(stats.chi2_contingency(seen[:, seen.sum(axis=0) > 0]).pvalue)
-
-
-@pytest.mark.few(1)
-@pytest.mark.parametrize("sigma_squared", ["1/2", "63/4"])
-def test_rejection_sampling_has_the_same_law(sigma_squared: str) -> None:
-    """A sampler that tosses coins and knows no table is an independent twin."""
-    law, n = DiscreteGaussian(Fraction(sigma_squared)), scale(5_000, 400_000)
-    coins = Coins(Seeded("coins").stream(StreamId("gaussian", "counts", 0, ())))
-    twin = np.array([discrete_gaussian(law.sigma_squared, coins) for _ in range(n)])
-    ours = next(draws_in_parts(law, "twin", n))
-    assert two_sample_p(ours, twin) > REJECT
-    wider = next(draws_in_parts(DiscreteGaussian(law.sigma_squared * 3 / 2), "twin", n))
-    assert two_sample_p(wider, twin) < REJECT
 
 
 # Planted bugs, each caught by the chi-square test

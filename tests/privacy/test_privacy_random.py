@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from instances import scale
 
-from pgsr import CountOfCounts, Hierarchy, View
-from pgsr.noise import Geometric
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.random import ByteStream, StreamId
 
@@ -105,20 +103,6 @@ CONFUSABLE = [
 def test_key_encoding_is_unambiguous(one: tuple, other: tuple) -> None:
     ours, theirs = (Seeded(*fields[:2]).stream(StreamId(*fields[2:])).words(8) for fields in (one, other))
     assert not np.array_equal(ours, theirs)
-
-
-def test_equal_regions_get_different_noise() -> None:
-    """Two siblings, an only child and its parent, and two levels with the same truth: no noise is used twice."""
-    tree = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x")])
-    truth = CountOfCounts(tree, np.full((2, 200), 3), name="equal")
-    for view in View:
-        measured = Geometric(view, epsilon="0.3").measure(truth, Seeded("key"))
-        noise = [np.asarray(row)[:200] for row in measured.rows]
-        noise = [row - row.min() for row in noise]
-        assert len({row.tobytes() for row in noise}) == tree.n_regions
-    values = Geometric(View.COUNTS, epsilon="0.3").measure(truth, Seeded("key")).matrix
-    correlation = np.corrcoef(values - truth.counts) - np.eye(tree.n_regions)
-    assert np.abs(correlation).max() < 0.3
 
 
 def test_secure_has_no_seed() -> None:

@@ -161,7 +161,7 @@ def worlds(rng, law, scale, roots, r, stated=None) -> pd.DataFrame:
         }[law](len(x))
         frame = pd.DataFrame([(*path, None, None)[:3] for path in TREE.paths], columns=LEVELS)
         parts.append(
-            frame.assign(size=f"t{size}", truth=x, n=x + noise, v=LAWS[law].variance(np.array(stated or scale)))
+            frame.assign(size=f"t{size:03}", truth=x, n=x + noise, v=LAWS[law].variance(np.array(stated or scale)))
         )
     return pd.concat(parts)
 

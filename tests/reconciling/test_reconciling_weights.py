@@ -16,6 +16,7 @@ from pgsr.models.formulate import formulate
 from pgsr.models.judge import primal_residual
 from pgsr.problems.conditions import cells
 from pgsr.problems.tolerances import RESIDUAL
+from tests.assurance.plain_tables import solved
 
 US = ["nation", "state"]
 LEAVES = [[0, 1], [0], [1]]
@@ -43,20 +44,6 @@ def deep(values, weights, **more):
     return reconcile(frame, [*US, "county"], "n", weights="w", **more)
 
 
-def solve_exactly(rows: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
-    """Solve square equations by elimination in fractions."""
-    table = [[*row, b] for row, b in zip(rows, right, strict=True)]
-    n = len(table)
-    for i in range(n):
-        pivot = next(k for k in range(i, n) if table[k][i])
-        table[i], table[pivot] = table[pivot], table[i]
-        for k in range(n):
-            if k != i and table[k][i]:
-                factor = table[k][i] / table[i][i]
-                table[k] = [a - factor * b for a, b in zip(table[k], table[i], strict=True)]
-    return [table[i][n] / table[i][i] for i in range(n)]
-
-
 def nearest_reals(values, weights, below, free=None) -> list[Fraction]:
     """The leaves of the nearest numbers that add up, of which those in `free` may differ from 0, in fractions."""
     n = 1 + max(map(max, below))
@@ -64,7 +51,7 @@ def nearest_reals(values, weights, below, free=None) -> list[Fraction]:
     y, w = [Fraction(v) for v in values], [Fraction(v) for v in weights]
     rows = [[sum((w[r] for r, b in enumerate(below) if i in b and j in b), Fraction(0)) for j in free] for i in free]
     right = [sum((w[r] * y[r] for r, b in enumerate(below) if i in b), Fraction(0)) for i in free]
-    found = dict(zip(free, solve_exactly(rows, right), strict=True))
+    found = dict(zip(free, solved(rows, right), strict=True))
     return [found.get(i, Fraction(0)) for i in range(n)]
 
 

@@ -1,6 +1,8 @@
 """Random instances, and how many of them to test."""
 
 import os
+from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 
@@ -49,3 +51,11 @@ def random_truth(
     counts *= rng.random(counts.shape) < 0.5
     counts[rng.random(len(counts)) < 0.2] = 0
     return CountOfCounts(tree, counts, name=name)
+
+
+def privacy_amounts(n: int) -> Iterator[tuple[Fraction, Fraction]]:
+    """Draw n pairs of an epsilon from 1e-5 to 100 and a delta from 1e-30 to about 1."""
+    rng = rng_of(71)
+    for _ in range(n):
+        epsilon = Fraction(str(round(10 ** rng.uniform(-4, 2), 6))) + Fraction(1, 10**5)
+        yield epsilon, Fraction(int(rng.integers(1, 100)), 10 ** int(rng.integers(2, 31)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from instances import rng_of, scale
+from instances import scale
 from synthesis_fits import (
     BUDGET,
     DOMAIN,
@@ -17,20 +17,16 @@ from synthesis_fits import (
     Untouchable,
     fitted,
     population,
-    replaced,
 )
 
 from pgsr.errors import BudgetError
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting.zcdp import Conversion
-from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.synthesis import AdaptiveBudget, Level, Population, Workload, errors
 from pgsr.synthesis.data.domain import Neighbours
-from pgsr.synthesis.queries import adaptive
 from pgsr.synthesis.queries.adaptive import replay
 from pgsr.synthesis.queries.answers import answers
-from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
+from pgsr.synthesis.queries.transcript import RhoLedger
 
 
 def test_golden_transcript() -> None:
@@ -67,30 +63,6 @@ def test_replay_makes_the_same_distribution_from_the_transcript() -> None:
         assert other.answers(WORKLOAD).tobytes() != again.answers(WORKLOAD).tobytes()
 
 
-def test_with_frozen_noise_a_neighbour_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever population is given: as long as the curator says the same, so does the model."""
-    result = fitted()
-    expected = result.distribution.answers(WORKLOAD).tobytes()
-
-    class Frozen(Curator):
-        def select(self, estimates: np.ndarray) -> int:
-            self.turn = getattr(self, "turn", -1) + 1
-            return result.transcript.measured[self.turn].query
-
-        def measure(self, query: int) -> MeasuredQuery:
-            return result.transcript.measured[self.turn]
-
-    monkeypatch.setattr(adaptive, "Curator", Frozen)
-    truth, rng = population(), rng_of(76)
-    for _ in range(scale(30, 1_000)):
-        person = int(rng.integers(truth.n_persons))
-        other = fitted(replaced(truth, person, (int(rng.integers(2)), int(rng.integers(3)))))
-        assert other.distribution.answers(WORKLOAD).tobytes() == expected
-        assert [(r.query, r.surprise, r.largest, r.mean) for r in other.history] == [
-            (r.query, r.surprise, r.largest, r.mean) for r in result.history
-        ]
-
-
 def test_the_population_is_not_touched_after_the_curator_has_counted() -> None:
     class Guarded(Population):
         closed = False
@@ -113,18 +85,6 @@ def test_the_population_is_not_touched_after_the_curator_has_counted() -> None:
     assert found.transcript.measured == fitted(truth).transcript.measured
     with pytest.raises(AssertionError):
         _ = guarded.persons
-
-
-def test_no_two_draws_share_a_stream() -> None:
-    class Watching(Seeded):
-        def stream(self, identity: StreamId) -> ByteStream:
-            seen.append(identity)
-            return super().stream(identity)
-
-    seen: list[StreamId] = []
-    fitted(source=Watching("watched"), name="homes")
-    assert len(set(seen)) == len(seen) == 2 * BUDGET.rounds
-    assert {identity.data_set for identity in seen} == {"homes"}
 
 
 def test_seeded_noise_repeats_and_secure_noise_does_not() -> None:

@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from instances import rng_of, scale
-from privacy_amounts import pairs
+from instances import privacy_amounts, rng_of, scale
 
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.zcdp import rho_of
@@ -24,7 +23,7 @@ def test_printed_eps0(alpha: str, eps0: str) -> None:
 
 def test_rounds_cost_exactly_rho() -> None:
     rng = rng_of(73)
-    for epsilon, delta in pairs(scale(40, 2_000)):
+    for epsilon, delta in privacy_amounts(scale(40, 2_000)):
         rounds, alpha = int(rng.integers(1, 2_000)), Fraction(int(rng.integers(1, 100)), 100)
         budget = AdaptiveBudget(epsilon, delta, rounds, alpha)
         rho = rho_of(epsilon, delta)

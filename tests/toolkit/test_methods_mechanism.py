@@ -1,10 +1,7 @@
 """The whole mechanism: M_c^dp step by step, privacy by construction."""
 
-from dataclasses import replace
-
 import pytest
 from instances import random_tree, random_truth, rng_of
-from made_measurements import cells_of
 
 from pgsr import PgsrError, Problem, Status, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
@@ -13,36 +10,6 @@ from pgsr.methods import Mechanism
 from pgsr.models import Cvxpy
 from pgsr.noise import Geometric
 from pgsr.privacy import Ledger, Secure, Seeded
-
-
-def test_without_noise_every_mechanism_returns_the_truth():
-    rng = rng_of(42)
-    truth = random_truth(rng, random_tree(rng, max_regions=20, n_levels=3), max_size=8)
-    for view, post in ((View.COUNTS, TreeProjection()), (View.CUMULATIVE, IsotonicTreeProjection())):
-        result = Mechanism(Geometric(view, epsilon=10**9), post).release(truth, Seeded(0))
-        assert (result.estimate.values == truth.counts).all()
-
-
-def test_post_processing_is_a_function_of_the_measurement_alone():
-    """The same noisy numbers from two different truths give the same release, bit by bit."""
-    rng = rng_of(43)
-    tree = random_tree(rng, max_regions=12, n_levels=3)
-    truth = random_truth(rng, tree, max_size=5)
-    for view, post in ((View.COUNTS, TreeProjection()), (View.CUMULATIVE, IsotonicTreeProjection())):
-        noisy = Geometric(view, 1).measure(truth, Seeded(1))
-        again = replace(noisy, cells=cells_of(noisy.matrix.copy()))
-        one, two = (post.apply(m) if view is View.CUMULATIVE else post.solve(Problem.m_h(m)) for m in (noisy, again))
-        assert (one.estimate.values == two.estimate.values).all()
-
-
-def test_a_mechanism_spends_its_budget_once():
-    rng = rng_of(44)
-    truth = random_truth(rng, random_tree(rng, max_regions=12), max_size=5)
-    mechanism = Mechanism(Geometric(View.COUNTS, "2/3"), TreeProjection())
-    ledger = Ledger(1)
-    mechanism.release(truth, Seeded(1), ledger)
-    with pytest.raises(PgsrError, match="1/3 of 1 is left"):
-        mechanism.release(truth, Seeded(2), ledger)
 
 
 def test_a_mechanism_states_its_problem():

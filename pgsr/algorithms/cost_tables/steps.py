@@ -148,8 +148,7 @@ class SlopeGreedy:
     `test_cost_tables.py::test_steps_equal_enumeration`.
 
     Theorem 3 of Fioretto and Van Hentenryck 2019: a table of D values takes O(D log D) operations. Shown by comparisons
-    that are counted, `test_cost_tables_operations.py::test_a_table_takes_d_log_d_comparisons` and
-    `test_cost_tables_operations.py::test_the_whole_program_takes_d_log_d_comparisons_per_region_and_size`.
+    that are counted, `test_cost_tables_operations.py::test_a_table_takes_d_log_d_comparisons`.
     """
 
     def unavailable(self) -> Result | None:

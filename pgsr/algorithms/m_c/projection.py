@@ -76,7 +76,7 @@ class CumulativeProjection(GatedMethod):
         6.000000
 
     Source: the problem, Fioretto and Van Hentenryck 2019, section 8. Shown equal to an interior-point solver by
-    `test_m_c_projection.py::test_equals_clarabel`.
+    `test_house_agreement.py::test_methods_agree`.
     """
 
     conditions_taken: ClassVar[Taken] = Taken.BOUNDS

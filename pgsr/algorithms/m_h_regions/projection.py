@@ -60,8 +60,8 @@ class RegionTotalsProjection(GatedMethod):
         array([6., 3., 3.])
 
     Extends: M_H of Fioretto and Van Hentenryck 2019, section 5, by the totals of regions that Kuo et al. 2018
-    publish. Shown equal to an interior-point solver by `test_m_h_regions_projection.py::test_equals_clarabel`,
-    with the totals of some regions by `test_some_totals_equal_clarabel` there.
+    publish. Shown equal to interior-point solvers by `test_house_agreement.py::test_methods_agree`, and proved
+    with the totals of some regions by `test_m_h_regions_projection.py::test_some_totals_are_proved`.
     """
 
     conditions_taken: ClassVar[Taken] = Taken.TOTALS

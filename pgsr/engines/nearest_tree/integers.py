@@ -42,7 +42,7 @@ def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int |
         >>> nearest_integers(tree, np.array([[9], [4], [-2]]), np.ones(3, int), None).ravel()
         array([6, 6, 0])
 
-    Shown equal to exhaustive search by `test_nearest_tree.py::test_equals_brute_force`.
+    Shown equal to exhaustive search by `test_m_h_projection.py::test_equals_brute_force`.
     """
     if total is not None and total < 0:
         raise ProblemError(f"no non-negative numbers add up to {total:,}; give a total of 0 or more")
