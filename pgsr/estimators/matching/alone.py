@@ -70,7 +70,7 @@ class NoConsistency:
         del time_limit
         refuse(self.supports(measurement))
         clock = Deadline()
-        all_regions = Runs.joined(levels_alone(self.fit, measurement))
+        all_regions = Runs.joined(levels_alone(self.fit, measurement, partitions=False))
         about = all_regions.owner, all_regions.size, all_regions.count, measurement.max_size
         estimate = estimate_of_runs(measurement.hierarchy, *about, leaves_only=False)
         return judged_release(measurement, estimate, Seconds(solve=clock.spent, compile=clock.compiling))
@@ -92,7 +92,7 @@ def refuse(reason: str | None) -> None:
         raise ProblemError(reason)
 
 
-def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool = False) -> list[Runs]:
+def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool) -> list[Runs]:
     """Fit every region alone; the groups of every level, root first.
 
     A region that was not measured gets those of its children, at a precision of 0.

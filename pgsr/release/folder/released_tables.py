@@ -56,7 +56,7 @@ class Ends:
 
 
 def counts_table(
-    counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None = None
+    counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None
 ) -> pa.Table:
     """The table of released counts, a row per region and size; see `pgsr.tables.long.to_long`.
 
