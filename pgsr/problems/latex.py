@@ -53,7 +53,8 @@ def latex_of(problem: ProblemFields) -> str:
 
 
 def _distance(problem: ProblemFields) -> str:
-    weight = "" if np.all(problem.weights == 1) else r"w_r\, " if np.ndim(problem.weights) == 1 else r"w_{r,s}\, "
+    assert problem.weights is not None, "problems have weights"
+    weight = "" if np.all(problem.weights == 1) else r"w_r\, " if problem.is_plain else r"w_{r,s}\, "
     return weight + ("(x_{r,s} - y_{r,s})^2" if problem.norm == 2 else "|x_{r,s} - y_{r,s}|")
 
 

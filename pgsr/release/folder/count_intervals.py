@@ -77,7 +77,7 @@ class CountIntervals:
         )
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
         found = [other.intervals(table, level, View.COUNTS) for other in others]
-        return cls(*(Ends.of(each.lower, each.upper) for each in found))
+        return cls(*(Ends(each.lower.ravel(), each.upper.ravel()) for each in found))
 
     def refuted(self, published: Ends, cells: np.ndarray) -> np.ndarray:
         """Tell of which of these cells no replay gives the published ends; shape of `cells`, bool."""

@@ -49,11 +49,6 @@ class Ends:
     lower: np.ndarray
     upper: np.ndarray
 
-    @classmethod
-    def of(cls, lower: np.ndarray, upper: np.ndarray) -> "Ends":
-        """Take the ends of tables of all regions, shape (regions, K + 1)."""
-        return cls(lower.ravel(), upper.ravel())
-
 
 def counts_table(
     counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None
