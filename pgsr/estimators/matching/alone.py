@@ -45,7 +45,7 @@ class BottomUp:
         del time_limit
         refuse(self.supports(measurement))
         clock, tree = Deadline(), measurement.hierarchy
-        leaves = level_alone(self.fit, measurement, tree.n_levels - 1)
+        leaves = level_alone(self.fit, measurement, tree.n_levels - 1, partitions=False)
         estimate = estimate_of_runs(tree, leaves.owner, leaves.size, leaves.count, measurement.max_size)
         return judged_release(measurement, estimate, Seconds(solve=clock.spent, compile=clock.compiling))
 
@@ -110,7 +110,7 @@ def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool) -
     return found
 
 
-def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitions: bool = False) -> Runs:
+def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitions: bool) -> Runs:
     """Fit the measured regions of a level alone."""
     here = measurement.hierarchy.level(level)
     regions = np.flatnonzero(measurement.measured[here]) + here.start
