@@ -23,14 +23,14 @@ def require_kind(value: object, kind: type | tuple[type, ...], what: str, remedy
         raise ArgumentError(f"{what} is {shown(value)}; {remedy}")
 
 
-def member_of(kind: type[Choice], value: object, name: str, error: type[PgsrError] = ArgumentError) -> Choice:
+def member_of(kind: type[Choice], value: object, name: str, error: type[PgsrError]) -> Choice:
     """Return the member of an enumeration that `value` is, or whose text it is; raise `error` if it is none.
 
     Example:
         >>> from pgsr.noise.measurement import Totals
-        >>> member_of(Totals, "root", "totals")
+        >>> member_of(Totals, "root", "totals", ArgumentError)
         <Totals.ROOT: 'root'>
-        >>> member_of(Totals, "leaves", "totals")
+        >>> member_of(Totals, "leaves", "totals", ArgumentError)
         Traceback (most recent call last):
         pgsr.errors.ArgumentError: totals='leaves' is unknown; use 'root', 'regions' or 'noisy'
     """

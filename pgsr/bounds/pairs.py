@@ -58,16 +58,11 @@ def least_mistakes(budget: Loss, n: int) -> np.ndarray:
 
         (P_k(not S) + P_(k + 2 j + 1)(S)) / 2  >=  u_j.
 
-    - (epsilon, delta): u_0 = (1 - delta) / (1 + e^epsilon) and u_(j + 1) = max(0, (u_j - delta) e^-epsilon). Let x_i be
-      the probability that i is taken for the larger of the two. Neighbours have 1 - x_i <= e^epsilon (1 - x_(i + 1)) +
-      delta and x_(i + 1) <= e^epsilon x_i + delta, and the same with i and i + 1 exchanged. These conditions are linear
-      and do not change when x_i becomes 1 - x_i and the line is mirrored at its middle, so the mean of both is as good.
-      With it the two numbers in the middle have x and 1 - x, x >= u_0, and each further one at least
-      (u_j - delta) e^-epsilon. So no mechanism has less, and noise with the tail u_j attains all of them at once.
-    - rho: u_j = 1 / (1 + e^h), h tanh(h / 2) = rho (2 j + 1)^2. Laws of numbers at a distance d keep rho d^2 (Bun and
-      Steinke 2016, proposition 1.9), so their Kullback-Leibler divergences are at most rho d^2 both ways, and those of
-      the answer to "in S?", too. They are convex in both probabilities together. The mean with the mirrored answer is
-      randomised response with some epsilon h, whose divergence is h tanh(h / 2).
+    - (epsilon, delta): u_0 = (1 - delta) / (1 + e^epsilon) and u_(j + 1) = max(0, (u_j - delta) e^-epsilon), which
+      noise with the tail u_j attains for all pairs at once.
+    - rho: u_j = 1 / (1 + e^h), h tanh(h / 2) = rho (2 j + 1)^2 (by Bun and Steinke 2016, proposition 1.9).
+
+    docs/derivations/bounds.md has the proofs.
 
     Complexity: linear.
 

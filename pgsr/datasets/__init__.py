@@ -7,8 +7,7 @@ of installed packages. A `world` is a known prior, from which truths are drawn. 
 
 from pgsr.datasets.census_blocks import CensusBlocks
 from pgsr.datasets.census_like import census_like
-from pgsr.datasets.flights import flights
-from pgsr.datasets.packages import packaged
+from pgsr.datasets.packages import flights, packaged
 from pgsr.datasets.taxi_like import taxi_like
 from pgsr.datasets.worlds import world
 

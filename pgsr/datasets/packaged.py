@@ -5,7 +5,7 @@ ships none of the data; whoever wants a data set installs its package.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,8 +71,8 @@ class Packaged:
     source: str
     licence: str
     install: str
-    smallest_size: int = 1
-    derived: Mapping[str, Derivation] = field(default_factory=dict, repr=False)
+    smallest_size: int
+    derived: Mapping[str, Derivation]
 
     @property
     def is_installed(self) -> bool:

@@ -66,7 +66,7 @@ Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `b
 """
 
 from pgsr.data.intervals import Intervals
-from pgsr.intervals.band import Band, band
+from pgsr.intervals.band import band
 from pgsr.intervals.replicates import intervals, posterior_intervals
 
-__all__ = ["Band", "Intervals", "band", "intervals", "posterior_intervals"]
+__all__ = ["Intervals", "band", "intervals", "posterior_intervals"]

@@ -9,6 +9,9 @@ from typing import Any, BinaryIO
 
 from pgsr.errors import ArgumentError, PgsrError
 
+FOLDERS_OPEN = os.name != "nt"
+"""Windows opens no folders, and so cannot be asked to put one on the disk."""
+
 
 def as_path(path: Any) -> Path:
     """Take the name of a file.
@@ -56,6 +59,17 @@ def replacing(path: Path, error: type[PgsrError]) -> Iterator[BinaryIO]:
             raise error(f"{path} cannot be written: there is no folder {path.parent}; make it first") from failed
         reason = failed.strerror or failed
         raise error(f"{path} cannot be written: {reason}; choose another place, or make this one writable") from failed
+
+
+def sync(path: Path) -> None:
+    """Put a file, or the names in a folder, on the disk; names only where a system has a call for that."""
+    if path.is_dir() and not FOLDERS_OPEN:
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _new_beside(path: Path) -> BinaryIO:

@@ -274,10 +274,8 @@ def refused_conditions(problem: Problem, taken: Taken) -> str | None:
     if taken is Taken.NONE:
         return f"this method takes no conditions that are stated by where, such as {stated.first}; {remedy}"
     more = f" and {len(stated.names) - 1:,} more" if len(stated.names) > 1 else ""
-    several = [f"{name}{more}" for name in stated.names[:1]]
-    return (
-        f"this method takes bounds of single cells, {several[0]} ties several together; {remedy}" if several else None
-    )
+    names = f"{stated.names[0]}{more}" if stated.names else None
+    return names and f"this method takes bounds of single cells, {names} ties several together; {remedy}"
 
 
 def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callable[[Any, Problem], str | None]:

@@ -7,14 +7,17 @@ from pgsr.noise.measurement import Totals
 from pgsr.problems.fields import ProblemFields
 
 LINES = {
-    "consistent": (r"x_{r,s} = \sum_{c \in \mathrm{children}(r)} x_{c,s}", "at every region $r$ with children"),
+    "consistent": (
+        r"x_{r,s} = \sum_{c \in \mathrm{children}(r)} x_{c,s}",
+        r"\text{at every region } r \text{ with children}",
+    ),
     "folded": (
         r"x_{r,s} = \sum_{c} x_{c,s},\ s < k_r, \quad \sum_{s \ge k_r} x_{r,s} = \sum_{c} x_{c,k_r}",
-        "at every region $r$ whose children $c$ have the sizes $0, \\dots, k_r$",
+        r"\text{at every region } r \text{ whose children } c \text{ have the sizes } 0, \dots, k_r",
     ),
-    "monotone": (r"x_{r,s} \le x_{r,s+1}", "in every region $r$, for every $s$ but the last"),
-    "nonnegative": (r"x_{r,s} \ge 0", "everywhere"),
-    "integer": (r"x_{r,s} \in \mathbb{Z}", "everywhere"),
+    "monotone": (r"x_{r,s} \le x_{r,s+1}", r"\text{in every region } r \text{, for every } s \text{ but the last}"),
+    "nonnegative": (r"x_{r,s} \ge 0", r"\text{everywhere}"),
+    "integer": (r"x_{r,s} \in \mathbb{Z}", r"\text{everywhere}"),
 }
 """A condition, and where it holds."""
 
@@ -28,19 +31,17 @@ def latex_of(problem: ProblemFields) -> str:
         >>> print(latex_of(Problem.of([[1, 9], [0, 5], [-1, 4]], tree, groups=10)))
         \begin{aligned}
         \min_x \quad & \sum_{r} \sum_{s} (x_{r,s} - y_{r,s})^2 \\
-        & x_{r,s} = \sum_{c \in \mathrm{children}(r)} x_{c,s} && \text{at every region $r$ with children} \\
+        & x_{r,s} = \sum_{c \in \mathrm{children}(r)} x_{c,s} && \text{at every region } r \text{ with children} \\
         & \sum_{s} x_{1,s} = 10 && \text{groups of the root} \\
         & x_{r,s} \ge 0 && \text{everywhere} \\
         & x_{r,s} \in \mathbb{Z} && \text{everywhere}
         \end{aligned}
     """
     ranked = problem.view is View.RANKED
-    conditions: list[tuple[str, str]] = []
-    if problem.consistent:
-        conditions.append(LINES["consistent" if problem.sizes.equal else "folded"])
-    conditions += _totals(problem)
+    consistency = [LINES["consistent" if problem.sizes.equal else "folded"]] * problem.consistent
+    conditions = consistency + _totals(problem)
     conditions += [LINES[name] for name in ("monotone", "nonnegative", "integer") if getattr(problem, name)]
-    lines = [rf"& {formula} && \text{{{where}}}" for formula, where in conditions]
+    lines = [rf"& {formula} && {where}" for formula, where in conditions]
     if problem.conditions is not None:
         lines.append(rf"& \text{{{_plain(problem.conditions.text)}}}")
     index = "i" if ranked else "s"
@@ -52,7 +53,8 @@ def latex_of(problem: ProblemFields) -> str:
 
 
 def _distance(problem: ProblemFields) -> str:
-    weight = "" if np.all(problem.w == 1) else r"w_r\, "
+    assert problem.weights is not None, "problems have weights"
+    weight = "" if np.all(problem.weights == 1) else r"w_r\, " if problem.is_plain else r"w_{r,s}\, "
     return weight + ("(x_{r,s} - y_{r,s})^2" if problem.norm == 2 else "|x_{r,s} - y_{r,s}|")
 
 
@@ -64,7 +66,7 @@ def _totals(problem: ProblemFields) -> list[tuple[str, str]]:
     number = f"{problem.root_total:,}".replace(",", "{,}") if root else "G_r"
     region = "1" if root else "r"
     left = rf"\sum_{{s}} x_{{{region},s}}" if problem.view is View.COUNTS else f"x_{{{region},K}}"
-    return [(f"{left} = {number}", "groups of the root" if root else "groups of every region $r$")]
+    return [(f"{left} = {number}", r"\text{groups of the root}" if root else r"\text{groups of every region } r")]
 
 
 def _plain(text: str) -> str:

@@ -139,7 +139,7 @@ def test_variances_by_partition_are_means_over_the_groups_of_a_size(fit):
         noisy = np.sort(rng.integers(0, 9, 12)) + rng.integers(-2, 3, 12)
         law = GeometricNoise(naive.Fraction(1, 2))
         measured = measurement_of(tree, View.RANKED, (noisy,), 9, (law,), Totals.REGIONS, np.array([12]), False)
-        runs = level_alone(fit, measured, 0)
+        runs = level_alone(fit, measured, 0, partitions=False)
         found = GroupRuns(runs.size, runs.count)
         values = [
             min(max(value, naive.Fraction(fit.min_size)), naive.Fraction(9)) for value in naive.isotonic_l2(noisy)

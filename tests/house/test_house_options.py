@@ -29,7 +29,7 @@ ALLOWED = {
     ),
     "a person draws anew, by another seed": (
         *("explore(seed=)", "CensusBlocks(seed=)", "world(seed=)", "intervals(seed=)", "posterior_intervals(seed=)"),
-        *("stand_in_of(seed=)", "replay(seed=)", "agreement(seed=)", "Instance(seed=)"),
+        *("stand_in_of(seed=)", "agreement(seed=)", "Instance(seed=)"),
         *("households(seed=)", "related_households(seed=)", "referrals(seed=)"),
     ),
 }

@@ -36,6 +36,8 @@ def test_stated_conditions_are_told_and_html_holds_the_formula():
     assert "cells(US/GA, 0) == 3" in problem.latex
     assert f"$${problem.latex}$$" in html.unescape(problem._repr_html_())
     assert problem._repr_latex_() == f"$${problem.latex}$$"
+    of_cells = Problem.of(TABLE, TREE, groups=10, weights=TABLE**2 + 1)
+    assert r"w_{r,s}\, (x_{r,s}" in of_cells.latex
 
 
 def test_a_certificate_is_a_table_in_a_notebook():

@@ -364,7 +364,7 @@ for trial, path in enumerate(sys.argv[1:]):  # modules are imported once for all
 def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
     """There `fcntl` is absent, folders cannot be opened, and `os` lacks flags; filelock has its own way to lock."""
     opened = os.open
-    monkeypatch.setattr("pgsr.release.ledger.file._FOLDERS_OPEN", False)
+    monkeypatch.setattr("pgsr.machine.replacing.FOLDERS_OPEN", False)
 
     def no_folders(path, *rest, **options):
         assert not Path(path).is_dir(), "Windows opens no folders"

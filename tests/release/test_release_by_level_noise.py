@@ -51,7 +51,7 @@ def by_hand(measurement: Measurement) -> list[dict[Sum, list[int]]]:
         return (sum(int(row[s]) for s in range(first, last + 1)), last + 1 - first) if adds_up else (int(row[last]), 1)
 
     def draws(*of_levels: tuple[int, int]) -> Sum:
-        return Sum(tuple(sum(n for at, n in of_levels if at == level) for level in range(3)))
+        return tuple(sum(n for at, n in of_levels if at == level) for level in range(3))
 
     found: list[dict[Sum, list[int]]] = [defaultdict(list) for _ in range(3)]
     for region in range(TREE.n_regions):
@@ -86,7 +86,7 @@ def test_residuals_have_the_variance_that_their_draws_say(terms: Terms) -> None:
             for kind, values in family.residuals.items():
                 squares[kind] += (values.astype(float) ** 2).tolist()
     for kind, found in squares.items():
-        variance = sum(n * law.deviation**2 for n, law in zip(kind.draws, laws, strict=True) if law is not None)
+        variance = sum(n * law.deviation**2 for n, law in zip(kind, laws, strict=True) if law is not None)
         ratio = np.array(found) / variance
         assert abs(ratio.mean() - 1) <= 5 * ratio.std() / np.sqrt(len(ratio)), kind
 

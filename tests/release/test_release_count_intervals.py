@@ -159,7 +159,7 @@ def test_errors_of_floating_point_are_allowed_and_no_others():
         sd = reach.sd.astype(float)
         off = replace(result.uncertainty, counts=replace(reach, sd=sd * (1 + error * rng.choice([-1, 1], sd.shape))))
         other = off.intervals(Estimate(TREE, View.COUNTS, result.answer.as_counts), 0.9, View.COUNTS)
-        assert not found.refuted(Ends.of(other.lower, other.upper), everywhere).any()
+        assert not found.refuted(Ends(other.lower.ravel(), other.upper.ravel()), everywhere).any()
     loose = (found.widest.lower != found.narrowest.lower) | (found.widest.upper != found.narrowest.upper)
     assert loose.mean() < 0.02, "few ends are next to the middle between two integers"
     for by in (-1, 1):

@@ -17,7 +17,6 @@ from pgsr.privacy.random import StreamId
 from pgsr.release.checks.noise_law import (
     FACTORS,
     FALSE_ALARM,
-    Sum,
     SumLaw,
     _is_found,
     families,
@@ -91,7 +90,7 @@ def test_the_law_of_a_sum_equals_convolution(shapes, parts):
 
 
 def test_bins_have_the_probabilities_of_the_law():
-    law = SumLaw(Sum((1, 4)), stated(6, 3))
+    law = SumLaw((1, 4), stated(6, 3))
     exact = by_convolution([(GeometricShape(6.0), 1), (GeometricShape(3.0), 4)])
     np.testing.assert_allclose(law.null, np.diff(exact[law.edges], prepend=0, append=1), atol=1e-11)
     assert law.null.min() > 0
@@ -255,6 +254,6 @@ class EvenLaw:
 @pytest.mark.parametrize("factor", FACTORS)
 def test_evidence_without_spread_is_found_by_its_mean(factor):
     """The variance of equal ratios is 0; computed as a difference of squares it may be below, which has no root."""
-    kind = Sum((1,))
+    kind = (1,)
     family = ResidualFamily("even", {kind: np.zeros(10_000, np.int64)})
     assert _is_found(family, {kind: EvenLaw()}, factor, 0.0) == (10_000 * np.log1p(factor) >= -np.log(FALSE_ALARM))

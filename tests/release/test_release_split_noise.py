@@ -90,7 +90,7 @@ def test_residuals_have_as_many_draws_as_is_said():
     for seed in range(scale(12, 40)):
         for family in families(measured(key=f"draws {seed}")):
             for kind, residuals in family.residuals.items():
-                variance = sum(kind.draws) * LAWS[0].variance
+                variance = sum(kind) * LAWS[0].variance
                 squares.setdefault(family.what, []).extend((residuals**2 / variance).tolist())
     assert {"level 0", "level 1", "ranks of small groups", "members, level 0", "members, level 1"} <= squares.keys()
     for what, found in squares.items():

@@ -45,15 +45,8 @@ class DualPoint:
 class SquaresDual:
     """The dual of joint squares on the tree without inner regions of weight 0.
 
-    With prices p[r, s] at nodes and 0 above the root,
-
-        D(p) = sum over leaves l of  min over monotone 0 <= x <= upper  of  w[l] |x - y[l]|^2 - p[parent] . x
-             + sum over nodes r of   min over c                         of  w[r] |c - y[r]|^2 + (p[r] - p[parent]) . c
-
-    is concave and once differentiable: leaves are isotonic regressions, and c = y + (p[parent] - p) / 2w. Its
-    gradient is c[r] minus the sum of the children's values; its generalised Hessian is that of
-    `pgsr.algorithms.m_c.tree_kernel`, so that a product costs the number of blocks of the leaves and not their number
-    of cells. Newton directions are found by conjugate gradients, loosely, see `pgsr.algorithms.m_c.preconditioner`.
+    `pgsr.algorithms.m_c` states it. Its generalised Hessian is that of `pgsr.algorithms.m_c.tree_kernel`. Newton
+    directions are found by conjugate gradients, loosely, see `pgsr.algorithms.m_c.preconditioner`.
 
     Nodes are the regions that have a price, m of them in level order, the root first (a lone region gets a root of
     weight 0 above it). An inner region of weight 0 has its parent's price. Cells are the n that are not fixed in every

@@ -56,11 +56,8 @@ class CumulativeIntegers(GatedMethod):
                     x[root, K] = G, or x[r, K] = G[r] in every region.
 
     **The dual over integers.** Prices p of consistency leave every region on its own, as in `CumulativeProjection`, and
-    in integers a region takes the nearest integers to what it takes in fractions: an isotonic regression is rounded
-    block by block, because rounding keeps it monotone. That gives a bound for any prices, which lies far above the
-    relaxed one. Its maximum over p is the optimum of M_c in which every square is replaced by straight lines between
-    integers, by the duality of linear programs; below a root alone that program has integer optima (its matrix is a
-    network's), and with more levels nearly so.
+    in integers a region takes the nearest integers to what it takes in fractions. The maximum over p is the optimum of
+    M_c in which every square is replaced by straight lines between integers (docs/derivations/m_c.md).
 
     **Smoothing.** That dual has a kink wherever somebody rounds. With a share t of the square and 1 - t of the lines as
     the costs, what is taken is rounded softly, floor(v) + clip((frac(v) - 1/2) / t + 1/2, 0, 1) for v in fractions; so

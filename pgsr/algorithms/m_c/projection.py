@@ -29,19 +29,10 @@ class CumulativeProjection(GatedMethod):
         subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],
                     x[root, K] = G, or x[r, K] = G[r] in every region.
 
-    Only consistency is dualised, with prices p[r, s] at inner regions (p = 0 above the root). For given prices every
-    region is on its own,
-
-        D(p) = sum over leaves l of         min over monotone 0 <= x  of  w[l] |x - y[l]|^2 - p[parent] . x
-             + sum over inner regions r of  min over c                of  w[r] |c - y[r]|^2 + (p[r] - p[parent]) . c,
-
-    an isotonic regression of y[l] + p[parent] / 2 w[l], clipped to 0..G[l] if that is public, and a closed form. D is
-    concave and piecewise quadratic, and D(p) is a lower bound whatever p is. Its gradient is c[r] minus the sum of the
-    children's values; minus its Hessian is a tree of weights 1 / 2w plus the averaging over the blocks of the isotonic
-    regressions, so that a product costs the number of blocks, a hundredth of the number of cells. Newton directions are
-    found by conjugate gradients, stopped early, on two levels: aggregates of sizes, where the tree is eliminated
-    exactly, and what they leave (`preconditioner.TwoLevel`). The leaves at these prices, scaled to the public total and
-    added upwards, are feasible.
+    Newton's method on the dual of consistency, in which every leaf is an isotonic regression (docs/derivations/m_c.md).
+    Directions are found by conjugate gradients, stopped early, on two levels: aggregates of sizes, where the tree is
+    eliminated exactly, and what they leave (`preconditioner.TwoLevel`). The leaves at these prices, scaled to the
+    public total and added upwards, are feasible.
 
     An inner region of weight 0 forces its price to equal its parent's (0 at the root, but for a cell fixed at G), so it
     is taken out exactly: its children become its parent's.

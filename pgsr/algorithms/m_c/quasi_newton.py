@@ -42,7 +42,7 @@ class QuasiNewton:
         point: np.ndarray,
         steps: int,
         done: Callable[[], bool],
-        rounding: float = 0.0,
+        rounding: float,
     ) -> np.ndarray:
         """Take at most so many steps from this point, fewer if the gradient vanishes or it is `done`.
 

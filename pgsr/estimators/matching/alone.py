@@ -45,7 +45,7 @@ class BottomUp:
         del time_limit
         refuse(self.supports(measurement))
         clock, tree = Deadline(), measurement.hierarchy
-        leaves = level_alone(self.fit, measurement, tree.n_levels - 1)
+        leaves = level_alone(self.fit, measurement, tree.n_levels - 1, partitions=False)
         estimate = estimate_of_runs(tree, leaves.owner, leaves.size, leaves.count, measurement.max_size)
         return judged_release(measurement, estimate, Seconds(solve=clock.spent, compile=clock.compiling))
 
@@ -70,7 +70,7 @@ class NoConsistency:
         del time_limit
         refuse(self.supports(measurement))
         clock = Deadline()
-        all_regions = Runs.joined(levels_alone(self.fit, measurement))
+        all_regions = Runs.joined(levels_alone(self.fit, measurement, partitions=False))
         about = all_regions.owner, all_regions.size, all_regions.count, measurement.max_size
         estimate = estimate_of_runs(measurement.hierarchy, *about, leaves_only=False)
         return judged_release(measurement, estimate, Seconds(solve=clock.spent, compile=clock.compiling))
@@ -92,7 +92,7 @@ def refuse(reason: str | None) -> None:
         raise ProblemError(reason)
 
 
-def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool = False) -> list[Runs]:
+def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool) -> list[Runs]:
     """Fit every region alone; the groups of every level, root first.
 
     A region that was not measured gets those of its children, at a precision of 0.
@@ -110,7 +110,7 @@ def levels_alone(fit: IsotonicFit, measurement: Measurement, partitions: bool = 
     return found
 
 
-def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitions: bool = False) -> Runs:
+def level_alone(fit: IsotonicFit, measurement: Measurement, level: int, partitions: bool) -> Runs:
     """Fit the measured regions of a level alone."""
     here = measurement.hierarchy.level(level)
     regions = np.flatnonzero(measurement.measured[here]) + here.start

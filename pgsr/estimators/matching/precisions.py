@@ -3,11 +3,13 @@
 Sizes that are merged by inverse variance are quotients of sums of precisions. In floats a half may come out a little
 above or below itself, and is then not rounded to even. Precisions are ratios of whole numbers. So each is kept as a
 float, which decides most roundings, beside what it was made of, from which `exact` computes it as a fraction.
+
+Both kinds have `near`, the precisions as floats, 0 where nothing was measured, shape (runs,); `error`, the bound on
+their relative errors; `exact(run)`, one as a fraction; and `given(runs)`, some in this order, to be kept by themselves.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -22,30 +24,8 @@ SPARE_ROUNDINGS = 16
 """More operations than any one precision or merged size takes, besides the sums over parts."""
 
 
-class Precisions(ABC):
-    """The precisions of the groups of some runs; 0 where nothing was measured."""
-
-    @property
-    @abstractmethod
-    def near(self) -> np.ndarray:
-        """The precisions as floats, relatively off by `error` at most; shape (runs,)."""
-
-    @property
-    @abstractmethod
-    def error(self) -> float:
-        """The bound on relative errors."""
-
-    @abstractmethod
-    def exact(self, run: int) -> Fraction:
-        """Compute the precision of one run as a fraction."""
-
-    def given(self, runs: np.ndarray) -> "GivenPrecisions":
-        """Compute the precisions of some runs, in this order, to be kept by themselves."""
-        return GivenPrecisions.of([self.exact(run) for run in runs.tolist()])
-
-
 @dataclass(frozen=True, eq=False)
-class GivenPrecisions(Precisions):
+class GivenPrecisions:
     """Precisions that are whole numbers of some few units, as those of fits: groups times the precision of one.
 
     Attributes:
@@ -57,6 +37,8 @@ class GivenPrecisions(Precisions):
     count: np.ndarray
     which: np.ndarray
     units: tuple[Fraction, ...]
+
+    error = SPARE_ROUNDINGS * UNIT_ROUNDING
 
     @classmethod
     def of(cls, values: Sequence[Fraction]) -> "GivenPrecisions":
@@ -83,10 +65,6 @@ class GivenPrecisions(Precisions):
         return GivenPrecisions(self.count[runs], self.which[runs], self.units)
 
     @property
-    def error(self) -> float:
-        return SPARE_ROUNDINGS * UNIT_ROUNDING
-
-    @property
     def near(self) -> np.ndarray:
         return self.count * np.array([float(unit) for unit in self.units])[self.which]
 
@@ -104,8 +82,8 @@ class MatchedPrecisions:
         silent: pairs whose run below says nothing of the size; bool.
     """
 
-    above: Precisions
-    below: Precisions
+    above: "Precisions"
+    below: "Precisions"
     top: np.ndarray
     bottom: np.ndarray
     silent: np.ndarray
@@ -146,7 +124,7 @@ class MatchedPrecisions:
 
 
 @dataclass(frozen=True, eq=False)
-class MergedPrecisions(Precisions):
+class MergedPrecisions:
     """Precisions of groups with merged sizes: a run has the mean variance of its pairs, each 1 / (1 / Vx + 1 / Vy).
 
     Attributes:
@@ -160,31 +138,34 @@ class MergedPrecisions(Precisions):
     count: np.ndarray
     first: np.ndarray
     averaged: bool
-    known: dict[int, Fraction] = field(default_factory=dict)
-
-    @property
-    def near(self) -> np.ndarray:
-        return self._near
 
     @cached_property
-    def _near(self) -> np.ndarray:
+    def near(self) -> np.ndarray:
         px, py = self.pairs.near
-        variance = inverse(px + py)
-        if self.averaged:
-            variance = np.where((px > 0) & (py > 0), (inverse(px) + inverse(py)) / 4, variance)
-        if not len(variance):
-            return variance
-        groups, total = (np.add.reduceat(part, self.first[:-1]) for part in (self.count, variance * self.count))
-        return inverse(total / groups)
+        with np.errstate(divide="ignore"):
+            variance = 1 / (px + py)
+            if self.averaged:
+                variance = np.where((px > 0) & (py > 0), (1 / px + 1 / py) / 4, variance)
+            if not len(variance):
+                return variance
+            groups, total = (np.add.reduceat(part, self.first[:-1]) for part in (self.count, variance * self.count))
+            return 1 / (total / groups)
 
     @property
     def error(self) -> float:
         return self.pairs.error + (int(np.diff(self.first).max(initial=0)) + SPARE_ROUNDINGS) * UNIT_ROUNDING
 
+    @cached_property
+    def _known(self) -> dict[int, Fraction]:
+        return {}
+
     def exact(self, run: int) -> Fraction:
-        if run not in self.known:
-            self.known[run] = self._exact(range(self.first[run], self.first[run + 1]))
-        return self.known[run]
+        if run not in self._known:
+            self._known[run] = self._exact(range(self.first[run], self.first[run + 1]))
+        return self._known[run]
+
+    def given(self, runs: np.ndarray) -> GivenPrecisions:
+        return GivenPrecisions.of([self.exact(run) for run in runs.tolist()])
 
     def _exact(self, pairs: range) -> Fraction:
         groups, variance = 0, Fraction(0)
@@ -198,7 +179,4 @@ class MergedPrecisions(Precisions):
         return groups / variance
 
 
-def inverse(values: np.ndarray) -> np.ndarray:
-    """Compute 1 / values; infinite where a value is 0."""
-    with np.errstate(divide="ignore"):
-        return 1 / values
+Precisions = GivenPrecisions | MergedPrecisions

@@ -9,36 +9,12 @@ exactly, so the values y that were measured have these likelihoods, each up to a
     counts               product over s of       alpha^|y[s] - x[s]|
     ranked sizes         product over ranks i of alpha^|y[i] - h[i]|,   h[i] the i-th smallest size.
 
-**Ranked sizes weigh cumulative counts, too.** The i-th smallest size is at most s exactly if i <= c[s] (ranks from 1).
-An absolute difference of integers is the number of s that lie between them, so up to a constant
-
-    sum over i of |y[i] - h[i]|  =  sum over s of  #{i <= c[s] : y[i] > s} + #{i > c[s] : y[i] <= s},
-
-and alpha to this power is a product over s of weights of c[s] alone. The same holds of what groups have beyond a
-threshold T, max(h[i] - T, 0), with y[i] > s - T in the place of y[i] > s, for the sizes from T on. So a split view,
-whose values are cumulative counts below T and such rows, has weights of c[s] on both sides of T; T = K and T = 0 are
-the first and the third line above. A rank that was not measured weighs nothing.
-
-**Forward-backward.** So in all views c[0], c[1], ... is a Markov chain whose steps are the x[s], seen through
-weights of states (and, for counts, of steps):
-
-    f[s](c) ~ w[s](c)  sum over x of  q[s](x) f[s-1](c - x),            f[-1] all at 0,
-    b[s](c) ~          sum over x of  q[s+1](x) w[s+1](c + x) b[s+1](c + x),
-
-with q[s] the prior masses of x[s] (times the likelihood of a noisy count), w[s] the weights, and
-
-    P(c[s] = c | y) ~ f[s](c) b[s](c).
-
-Everything is exact but for two cuts: c[s] stays in a window around a pilot estimate, which is widened until less than
-1e-9 of the posterior mass lies at its edge, and prior masses below 1e-12 of the largest are left out. In tails, where
-mu is far below 1, three to six steps have mass, so a cell costs (width of the window) x (few).
-
-**What comes out.** The posterior median of c[s] minimises the expected earth mover's distance of a region that stands
-alone; it never falls with s. The posterior means are what can be added up over regions, so they go into the joint stage
-(`method`). The prior means mu are learned from the same noisy values, see `learned`: post-processing,
-so it costs no privacy. Forward-backward gives what that needs: the moments of the counts, and the evidence P(y), the
-product of the sums by which f[s] is made to sum to 1. Where values are impossible under the prior even so, the region's
-own counts take the place of its means (`Evidence.marginals`).
+Ranks weigh cumulative counts, too, so in every view c[0], c[1], ... is a Markov chain whose steps are the x[s], seen
+through weights of its states (of its steps for counts). Forward-backward gives the posterior. It is exact but for two
+cuts: c[s] stays in a window, which is widened until less than 1e-9 of the mass lies at its edge, and prior masses below
+1e-12 of the largest are left out. The prior means mu are learned from the same noisy values (`learned`), which costs no
+privacy, and the posterior means of all regions are projected together (`method`). docs/derivations/posterior.md
+derives all this.
 
 Noisy totals are public once they are drawn. Cumulative counts are then measured from above, as numbers of groups larger
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.

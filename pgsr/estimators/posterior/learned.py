@@ -4,37 +4,16 @@
 
     mu[r, s] = G[r] e^f[r](s) / sum over t of e^f[r](t),    f[root] = F,    f[r] = f[parent of r] + C d[r],
 
-f linear in the size between knots, d = 0 for an only child, whose counts are its parent's. The sizes 0 and K and spikes
-are classes of their own (`Knots`). Second differences of F, which vanish where a tail is geometric, and first
-differences of a deviation are Student t distributed: a bend, a jump or an end is an outlier, and leaves the rest smooth
-(`Scales`). What is maximised is the penalised evidence
+f linear in the size between knots (`Knots`), d = 0 for an only child, whose counts are its parent's. Differences of F
+and of deviations are Student t distributed (`Scales`), counts have dispersions k (`dispersion`), and what is maximised
+is the penalised evidence L. A step takes the information I(theta) = I + theta (M - I), I by Louis' formula and M that
+of EM: theta = 0 is Newton's method, and a larger theta is safer and shorter. From the leaves up, the best d[r] is put
+in for a given change of f[parent] (`elimination_kernel.eliminated`); the root is solved for F, and the way down gives
+the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls.
 
-    L = sum over measured r of log P(y[r])
-        - 1/2 sum over i of w[i] (D F)[i]^2 / t^2  -  1/2 sum over r, i of w[r, i] (E d[r])[i]^2 / t^2
-        - 1/2 sum over free sizes of (F - F beside it)^2 / 25  -  1/2 sum of log(k / 100)^2,
-
-k the dispersions of the counts (`dispersion`).
-
-**Derivatives.** With a = k / (k + mu), u the share of mu / G at every knot, J = 1 - 1 u', b the hat functions, and
-all moments given y (of a region whose prior gives way, those that are then found: the slope is that of a bound),
-
-    g = J' sum over s of b a (E x - mu),
-    I = J' (sum over s of b b' a mu  -  Cov(sum of b a x)) J,      M = J' (sum over s of b b' a max(mu, E x)) J,
-
-the gradient by Fisher's identity, the information by Louis' formula, and the one that EM takes. The covariance is that
-of a Gaussian Markov chain with the exact variances and neighbouring covariances of cumulative counts.
-
-**A step** takes I(theta) = I + theta (M - I): theta = 0 is Newton's method, theta = 1 a step of EM, which is never
-indefinite, and more is shorter. From the leaves up, the best d[r] is put in for a given change of f[parent], which
-leaves a gradient and an information on the parent (`elimination_kernel.eliminated`); the root is solved for F, and the
-way down gives the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls.
-No component is clipped, for the direction would no longer be one of ascent; theta grows until none is too far.
-
-**Scales** are estimated before every step, from the inverse information at theta = 0. Dispersions move along with a
-step, and with it are dropped if it is refused. The search ends once two steps in a row gain next to nothing.
-
-**If the search fails**, it begins again with no deviations and steps of EM. If that fails, too, or leaves less evidence
-than there was at the start, the start is the prior, and `Learned.remark` says so.
+Dispersions move along with a step, and with it are dropped if it is refused. The search ends once two steps in a row
+gain next to nothing. If it fails, it begins again with no deviations and steps of EM. If that fails, too, or leaves
+less evidence than there was at the start, the start is the prior, and `Learned.remark` says so.
 
 docs/derivations/posterior.md derives all this.
 

@@ -137,9 +137,9 @@ class SumLaw:
     """The law of |R| under the stated laws, in bins."""
 
     def __init__(self, kind: Sum, stated: Sequence[Law | None]) -> None:
-        pairs = enumerate(zip(stated, kind.draws, strict=True))
+        pairs = enumerate(zip(stated, kind, strict=True))
         self._stated = [(law, n, level) for level, (law, n) in pairs if n and law is not None]
-        assert sum(n for _, n, _ in self._stated) == sum(kind.draws), "noise was drawn on a level that states none"
+        assert sum(n for _, n, _ in self._stated) == sum(kind), "noise was drawn on a level that states none"
         parts = self.parts(np.ones(len(stated)))
         sd = self.deviation(np.ones(len(stated)))
         top = max(60, int(35 * sd))
@@ -259,8 +259,8 @@ def _is_found(family: ResidualFamily, laws: dict[Sum, SumLaw], factor: float, pr
     mean = spread = 0.0
     for kind, values in family.residuals.items():
         law = laws[kind]
-        ratio = np.log(law.alternative(np.full(len(kind.draws), factor)) / law.null)
-        true = law.law(np.full(len(kind.draws), factor))
+        ratio = np.log(law.alternative(np.full(len(kind), factor)) / law.null)
+        true = law.law(np.full(len(kind), factor))
         each = float(true @ ratio)
         mean += len(values) * each
         # The difference of squares would be the same, and below 0 after rounding where one bin has all the chance.

@@ -37,7 +37,7 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Residu
             draws = np.bincount(tree.level_of[parts], minlength=tree.n_levels)
             for own, residuals in _against(measurement, region, parts):
                 draws[level] += own
-                grouped[Sum(tuple(map(int, draws)))].append(residuals)
+                grouped[tuple(map(int, draws))].append(residuals)
                 draws[level] -= own
         choices = (measurement.max_size + 2) * (tree.n_regions + 1) if by_root and not level else 1
         yield ResidualFamily(f"level {level}", fewest_draws(grouped), choices)
@@ -92,5 +92,5 @@ def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.n
         draws = [0] * tree.n_levels
         draws[int(tree.level_of[region])] = 1 if cumulates else len(row)
         known = int(row[-1]) if cumulates else int(row.sum())
-        grouped[Sum(tuple(draws))].append(known - int(totals[region]))
+        grouped[tuple(draws)].append(known - int(totals[region]))
     return {kind: np.array(values, np.int64) for kind, values in grouped.items()}

@@ -9,15 +9,8 @@ MOST_LAWS = 32
 """The most laws that are computed per family, those of the fewest draws; other residuals are left out."""
 
 
-@dataclass(frozen=True)
-class Sum:
-    """The kind of a residual: of how many independent draws of each level's noise it is the sum.
-
-    Attributes:
-        draws: number of draws per level, root first.
-    """
-
-    draws: tuple[int, ...]
+Sum = tuple[int, ...]
+"""The kind of a residual: of how many independent draws of each level's noise it is the sum, root first."""
 
 
 @dataclass(frozen=True)
@@ -41,5 +34,5 @@ class ResidualFamily:
 
 def fewest_draws(grouped: Mapping[Sum, list[np.ndarray]]) -> dict[Sum, np.ndarray]:
     """Keep the residuals of the fewest draws: each of their kinds has a law of its own to be computed."""
-    kept = sorted(grouped, key=lambda kind: sum(kind.draws))[:MOST_LAWS]
+    kept = sorted(grouped, key=sum)[:MOST_LAWS]
     return {kind: np.concatenate(grouped[kind]) for kind in kept}

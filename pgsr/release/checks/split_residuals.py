@@ -23,6 +23,7 @@ Members are compared where numbers of groups are public.
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -43,16 +44,16 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
         by_root: whether thresholds follow from the noisy root, whose members then are left out: one number, which its
             noise chose among so many that it would tell nothing.
     """
-    tree, reach = measurement.hierarchy, _Reach(measurement)
+    tree = measurement.hierarchy
     grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
     for region in np.flatnonzero(measurement.measured).tolist():
         view = measurement.view_of(region)
         threshold = view.ranked_from(measurement.max_size)
         if view.mixed and threshold:
-            kept = _large(measurement, region, threshold, reach.of(region))
+            kept = _large(measurement, region, threshold)
             draws = np.bincount([tree.level_of[region]], minlength=tree.n_levels)
             ranks = measurement.row(region)[threshold:]
-            grouped[Sum(tuple(map(int, draws)))].append(ranks[: max(0, len(ranks) - kept)])
+            grouped[tuple(map(int, draws))].append(ranks[: max(0, len(ranks) - kept)])
     yield ResidualFamily("ranks of small groups", fewest_draws(grouped))
     if measurement.public is not Totals.REGIONS:
         return
@@ -61,13 +62,13 @@ def split_families(measurement: Measurement, below: list[list[int]], by_root: bo
         for region in range(tree.level(level).start, tree.level(level).stop):
             if not measurement.measured[region] or not below[region]:
                 continue
-            found = _members_left(measurement, region, below[region], reach)
+            found = _members_left(measurement, region, below[region])
             if found is not None:
                 grouped[found[0]].append(np.array([found[1]], np.int64))
         yield ResidualFamily(f"members, level {level}", fewest_draws(grouped))
 
 
-def _members_left(measurement: Measurement, region: int, parts: list[int], reach: "_Reach") -> tuple[Sum, int] | None:
+def _members_left(measurement: Measurement, region: int, parts: list[int]) -> tuple[Sum, int] | None:
     """The members of a region beyond a size less those of its parts, and of how many draws this is the sum.
 
     None where no view is split, or where no noisy value is left to compare.
@@ -83,35 +84,28 @@ def _members_left(measurement: Measurement, region: int, parts: list[int], reach
         members, n = (groups - row[first:threshold]).sum(), threshold - first
         if view.mixed:
             ranks = row[threshold:]
-            kept = _large(measurement, one, first, reach.of(one))
+            kept = _large(measurement, one, first)
             # Ranks of small groups add noise alone; with some of them there are fewer numbers of draws, and laws.
             kept = min(len(ranks), 1 << max(kept - 1, 0).bit_length())
             members, n = members + ranks[len(ranks) - kept :].sum(), n + kept
         left += sign * int(members)
         draws[int(level_of[one])] += n
-    return (Sum(tuple(draws)), left) if any(draws) else None
+    return (tuple(draws), left) if any(draws) else None
 
 
-def _large(measurement: Measurement, region: int, size: int, reach: int) -> int:
+def _large(measurement: Measurement, region: int, size: int) -> int:
     """Bound how many groups of a region have this size or more, by its noisy cumulative count below it."""
-    groups = int(measurement.totals[region])
+    groups, law = int(measurement.totals[region]), measurement.law(region)
+    assert law is not None, "a measured region"
+    reach = _reach(law, measurement.hierarchy.n_regions)
     return max(0, groups - int(measurement.row(region)[size - 1]) + reach)
 
 
-class _Reach:
+@lru_cache(32)
+def _reach(law: Law, n_regions: int) -> int:
     """Find how far a noisy value exceeds the exact one with a chance of at most `DOUBT` / (number of regions)."""
-
-    def __init__(self, measurement: Measurement) -> None:
-        self._measurement = measurement
-        self._known: dict[Law, int] = {}
-
-    def of(self, region: int) -> int:
-        law = self._measurement.law(region)
-        assert law is not None, "a measured region"
-        if law not in self._known:
-            chance, high = 2 * DOUBT / self._measurement.hierarchy.n_regions, 1
-            while law.probability_beyond(np.array([high]))[0] > chance:
-                high *= 2
-            sizes = np.unique(np.linspace(0, high, 1025).astype(np.int64))
-            self._known[law] = int(sizes[law.probability_beyond(sizes) <= chance][0])
-        return self._known[law]
+    chance, high = 2 * DOUBT / n_regions, 1
+    while law.probability_beyond(np.array([high]))[0] > chance:
+        high *= 2
+    sizes = np.unique(np.linspace(0, high, 1025).astype(np.int64))
+    return int(sizes[law.probability_beyond(sizes) <= chance][0])

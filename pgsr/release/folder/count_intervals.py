@@ -69,7 +69,7 @@ class CountIntervals:
         assert isinstance(about, Uncertainty), "a posterior release knows its uncertainty"
         exact = about.counts.sd.astype(float)
         part = ERROR_OF_PART * about.counts.moved / _quantile(level)
-        error = SD_ERROR * (1 + exact) + _error_of_centre(level) + part
+        error = SD_ERROR * (1 + exact) + 2 / GRID / _quantile(level) + part  # the second of the centre
         wide, narrow = exact + error, exact - error
         table, possible = (
             Estimate(released.hierarchy, View.COUNTS, dense(released)),
@@ -77,7 +77,7 @@ class CountIntervals:
         )
         others = (replace(about, counts=replace(about.counts, sd=sd)) for sd in possible)
         found = [other.intervals(table, level, View.COUNTS) for other in others]
-        return cls(*(Ends.of(each.lower, each.upper) for each in found))
+        return cls(*(Ends(each.lower.ravel(), each.upper.ravel()) for each in found))
 
     def refuted(self, published: Ends, cells: np.ndarray) -> np.ndarray:
         """Tell of which of these cells no replay gives the published ends; shape of `cells`, bool."""
@@ -90,11 +90,6 @@ class CountIntervals:
         """Count the ends of these cells that differ from the replayed ones."""
         pairs = ((published.lower, self.ends.lower), (published.upper, self.ends.upper))
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
-
-
-def _error_of_centre(probability: float) -> float:
-    """The error of a centre, as one of a standard deviation that moves an end as far."""
-    return 2 / GRID / _quantile(probability)
 
 
 def _quantile(probability: float) -> float:

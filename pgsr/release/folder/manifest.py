@@ -33,22 +33,10 @@ REHEARSAL_KEY = "rehearsal"
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
 FIELDS = (  # and "min_size", "intervals" and "noise", where there are some
-    *(
-        "format",
-        "data_set",
-        "publication",
-        "privacy_claim",
-        "epsilon",
-        "delta",
-        "neighbours",
-        "levels",
-        "totals",
-        "max_size",
-    ),
-    *("max_quantity", "invariants", "mechanism", "method", "status", "certificate", "distance"),
+    *("format", "data_set", "publication", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals"),
+    *("max_size", "max_quantity", "invariants", "mechanism", "method", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
 )
-
 
 CLAIMS = {
     PureEpsilon: PRIVATE,
@@ -97,7 +85,8 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
     }
     if terms.plain and plan.totals_noise is None:
         totals = {"public": totals["public"], "share": totals["share"], "epsilon": "0"}
-    intervals = {} if terms.intervals is None else {"intervals": _intervals_fields(terms)}
+    intervals = {} if terms.intervals is None else {"intervals": {"level": str(terms.intervals)}}
+    noise = {"budget": terms.total.spelled, "unit": str(terms.unit), "relation": str(terms.relation)}
     return {
         "format": FORMAT,
         "data_set": terms.data_set,
@@ -115,25 +104,13 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         "mechanism": str(terms.kind),
         "method": repr(plan.mechanism.post),
         **intervals,
-        **({} if terms.plain else {"noise": _noise_fields(terms)}),
+        **({} if terms.plain else {"noise": noise}),
     }
 
 
 def _threshold(level: LevelPlan) -> int | list[int] | None:
     """Say where a level's views are split: one size, or one for each of its regions in their order."""
     return list(level.threshold) if isinstance(level.threshold, tuple) else level.threshold
-
-
-def _intervals_fields(terms: Terms) -> dict[str, str]:
-    return {"level": str(terms.intervals)}
-
-
-def _noise_fields(terms: Terms) -> dict[str, str]:
-    return {
-        "budget": terms.total.spelled,
-        "unit": str(terms.unit),
-        "relation": str(terms.relation),
-    }
 
 
 def _noise(terms: Terms, noise: LevelNoise | None, size: Sensitivity, times: int = 1) -> dict[str, Any]:
@@ -172,12 +149,7 @@ def invariants(terms: Terms) -> list[str]:
     return ["the regions", *known[terms.totals], *least]
 
 
-def answer_fields(
-    measurement: Measurement,
-    status: str,
-    certificate: Certificate,
-    counts: Estimate,
-) -> dict:
+def answer_fields(measurement: Measurement, status: str, certificate: Certificate, counts: Estimate) -> dict:
     """The part of a manifest that judges the counts from measurement and counts alone."""
     values = [measurement.row(region) for region in np.flatnonzero(measurement.measured).tolist()]
     return {
@@ -189,10 +161,7 @@ def answer_fields(
             "bound_by": certificate.bound_by,
             "violations": dict(certificate.violations),
         },
-        "distance": {
-            "sum": distance(measurement, counts, 1),
-            "squares": distance(measurement, counts, 2),
-        },
+        "distance": {"sum": distance(measurement, counts, 1), "squares": distance(measurement, counts, 2)},
         "measurement": {"values": sum(part.size for part in values), "sum": sum(map(exact_sum, values))},
     }
 
@@ -213,12 +182,10 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    optional = ("min_size", "intervals", "noise")
-    more = tuple(name for name in optional if isinstance(found, dict) and name in found)
+    more = tuple(name for name in ("min_size", "intervals", "noise") if name in found)
     require_fields(found, (*FIELDS, *more), "the manifest")
-    tables = tuple(name for name in more if name in ("intervals", "noise"))
-    parts = ("publication", "totals", "certificate", "distance", "measurement", "versions", "files", *tables)
-    for name in parts:
+    parts = ("publication", "totals", "certificate", "distance", "measurement", "versions", "files")
+    for name in (*parts, *(name for name in more if name != "min_size")):
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
     if not isinstance(found["levels"], list) or not found["levels"]:

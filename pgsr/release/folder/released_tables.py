@@ -49,14 +49,9 @@ class Ends:
     lower: np.ndarray
     upper: np.ndarray
 
-    @classmethod
-    def of(cls, lower: np.ndarray, upper: np.ndarray) -> "Ends":
-        """Take the ends of tables of all regions, shape (regions, K + 1)."""
-        return cls(lower.ravel(), upper.ravel())
-
 
 def counts_table(
-    counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None = None
+    counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None
 ) -> pa.Table:
     """The table of released counts, a row per region and size; see `pgsr.tables.long.to_long`.
 

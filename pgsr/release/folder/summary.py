@@ -38,7 +38,7 @@ code { background: #f2f2f2; padding: 0 .2rem; }
 """
 
 
-def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None = None) -> str:
+def summary(manifest: dict[str, Any], tree: Hierarchy, counts: Estimate, ends: Ends | None) -> str:
     """Write the page; manifest, released counts and intervals determine it, so that a check can write it again.
 
     Args:

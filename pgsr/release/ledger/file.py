@@ -11,6 +11,7 @@ from typing import IO
 
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
+from pgsr.machine.replacing import sync
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger.charge import Charge
@@ -28,9 +29,6 @@ from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
 
 with extra("release"):
     from filelock import FileLock, Timeout
-
-_FOLDERS_OPEN = os.name != "nt"
-"""Windows opens no folders, and so cannot be asked to put one on the disk."""
 
 
 @dataclass(frozen=True)
@@ -268,7 +266,7 @@ class LedgerFile:
         with _opened(new, "wb") as file:
             _write(file, f"{head}\n".encode())
         os.replace(new, self._head_path)
-        _sync_folder(self.path.parent)
+        sync(self.path.parent)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -323,14 +321,3 @@ def _write(file: IO[bytes], data: bytes) -> None:
     if written != len(data):
         raise OSError(f"{written} of {len(data)} bytes written; is the disk full?")
     os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put a new name on the disk, where a system has a call for that."""
-    if not _FOLDERS_OPEN:
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

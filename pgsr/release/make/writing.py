@@ -11,6 +11,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.machine.replacing import sync
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement
 from pgsr.release.checks.checking import check
@@ -24,7 +25,7 @@ from pgsr.release.folder.summary import summary
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
-from pgsr.release.publishing.folder import appear, name_folder, sync
+from pgsr.release.publishing.folder import appear, name_folder
 from pgsr.release.publishing.strict_fields import versions
 from pgsr.release.stated.plan import Plan
 

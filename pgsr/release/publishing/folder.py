@@ -6,6 +6,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from pgsr.machine.replacing import sync
+
 _HIDDEN = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
 """The name of the hidden folder in which an output is made."""
 
@@ -59,14 +61,3 @@ def settle(folder: Path) -> None:
     for path in (*folder.iterdir(), folder):
         os.utime(path, (now, now))
         sync(path)
-
-
-def sync(path: Path) -> None:
-    """Put a file, or the names in a folder, on the disk."""
-    if os.name == "nt" and path.is_dir():
-        return  # Windows has no way to do that
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

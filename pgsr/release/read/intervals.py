@@ -24,7 +24,7 @@ def intervals_of(
     kind: str,
     number: int,
     seed: str,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | None,
 ) -> list[Intervals]:
     """Give intervals of statistics of every region, all of the same draws or replicates.
 

@@ -162,7 +162,7 @@ def fit(
     return Fitted(estimator.distribution(), transcript, tuple(history))
 
 
-def replay(transcript: Transcript, family: Family, seed: int = 0) -> Distribution:
+def replay(transcript: Transcript, family: Family, seed: int) -> Distribution:
     """Make the distribution of a fit again from its transcript alone, or fit another method to the same transcript.
 
     The queries suit the method they were selected for; another one is fitted to them at no cost in privacy.

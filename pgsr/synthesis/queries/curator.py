@@ -57,7 +57,9 @@ class Curator:
         name: str,
     ) -> None:
         neighbours, self._ledger = require_fit(population, budget, source, neighbours, ledger)
-        require_kind(workload, Workload, "the workload", "give Workload.k_way(domain) or Workload(domain, marginals)")
+        require_kind(
+            workload, Workload, "the workload", "give Workload.k_way(domain, 3) or Workload(domain, marginals)"
+        )
         require_kind(name, str, "the name", "give text; it keys the noise")
         if budget.rounds > workload.n_queries:
             raise SynthesisError(

@@ -121,7 +121,7 @@ class Workload:
         object.__setattr__(self, "marginals", tuple(self.marginals))
 
     @classmethod
-    def k_way(cls, domain: Domain, k: int = 3, levels: Sequence[Level] = (Level.GROUP, Level.INDIVIDUAL)) -> "Workload":
+    def k_way(cls, domain: Domain, k: int, levels: Sequence[Level] = (Level.GROUP, Level.INDIVIDUAL)) -> "Workload":
         """Make the workload of all sets of k attributes at all levels; the size of the group is one of the attributes.
 
         A set of group attributes alone is asked at both levels: of groups, and of the persons who live in them.
