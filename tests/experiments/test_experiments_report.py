@@ -386,7 +386,7 @@ def test_every_logarithmic_axis_has_several_labels(name):
                 assert len(inside) >= 2, (name, axes.get_title(), inside)
                 checked += 1
         if axes.get_xlabel() and axes.get_ylabel():
-            assert re.search(r"\(|part of", axes.get_ylabel()), "a unit"
+            assert re.search(r"\(|part of|over", axes.get_ylabel()), "a unit, or a ratio"
     assert checked
 
 
