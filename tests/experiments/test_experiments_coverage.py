@@ -92,7 +92,7 @@ def test_the_bootstrap_holds_most_cells_and_has_no_transform(monkeypatch: pytest
     assert 0.8 < sum(sum(each.held.values()) for each in found) / sum(each.n for each in found) <= 1
 
 
-@pytest.mark.slow
+@pytest.mark.full  # 200 releases for one sentence
 def test_errors_that_16_bits_cannot_hold_are_refused() -> None:
     """An error of -40,000 would be kept as 25,536, and intervals would be narrower for it."""
     truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[500_000] * 4] * 2, "large")
