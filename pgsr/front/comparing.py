@@ -53,9 +53,6 @@ def compare(
         >>> table = compare(pgsr.Problem.m_c(noisy), ["pgsr", "highs"], truth=truth, progress=False)
         >>> [(row.method, row.status.name) for row in table.rows]
         [('pgsr', 'OPTIMAL'), ('highs', 'OPTIMAL')]
-        >>> table = compare(noisy, ["m_c", "matching"], truth=truth, progress=False)
-        >>> [row.method for row in table.rows]
-        ['m_c', 'matching']
     """
     remedy = "state one, such as Problem.m_h(noisy), or give what pgsr.measure returns"
     require_kind(problem, (Problem, Measurement), "the problem", remedy)
