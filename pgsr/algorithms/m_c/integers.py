@@ -40,8 +40,8 @@ _WITHIN, _PROGRAMS = 1.0, 5
 _MISSING = 1e-9
 """By how much, relatively, the program's value may be above its bound but for rounding; more shows missing moves."""
 
-_TIED, _NODES = 1e-6, 1_000
-"""The reduced cost up to which moves are in the first branch and bound, and the number of its nodes."""
+_TIED, _NODES, _SEARCHED = 1e-6, 1_000, 1e-4
+"""The reduced cost up to which moves are in the first branch and bound, the number of its nodes, and its least gap."""
 
 _ROUNDING = 2.0**-40
 """How small a gradient is nothing but rounding, relative to the largest count."""
@@ -185,8 +185,9 @@ class _Best:
         def done() -> bool:
             return self.proved or self.gap <= gap or deadline.passed
 
-        def search(within: float) -> None:
-            leaves = self._moves(rounded, prices, within).integers(deadline, _NODES)
+        def search(within: float, change: float) -> None:
+            enough = max(_SEARCHED, 0.5 * gap * max(1.0, self.bound) / max(1.0, abs(change)))
+            leaves = self._moves(rounded, prices, within).integers(deadline, _NODES, enough)
             if leaves is not None:
                 self.offer(rounded.settled(leaves))
 
@@ -198,11 +199,11 @@ class _Best:
             self.price(rounded.multipliers(prices))
             self.offer(rounded.settled(found.leaves))
             if not found.whole and not done():
-                search(_TIED)
+                search(_TIED, found.value)
             if value <= self.bound + _MISSING * max(1.0, self.bound):
                 break
         if not done():
-            search(_WITHIN)
+            search(_WITHIN, self.objective - self.bound)
 
     def _moves(self, rounded: RoundedDual, prices: np.ndarray, within: float) -> GroupMoves:
         assert self.estimate is not None

@@ -88,8 +88,11 @@ class GroupMoves:
         whole = bool((np.abs(moved - np.rint(moved)) <= _FRACTIONAL).all())
         return Relaxed(float(self.cost @ found.x), self._moved(moved), prices, whole)
 
-    def integers(self, deadline: Deadline, nodes: int) -> np.ndarray | None:
-        """Search for the best integers of the leaves by branch and bound over so many nodes; None if it finds none."""
+    def integers(self, deadline: Deadline, nodes: int, gap: float) -> np.ndarray | None:
+        """Search for integers of the leaves by branch and bound, within a relative gap or over so many nodes.
+
+        The gap is relative to what moves change of the objective. None if no integers are found.
+        """
         from scipy.optimize import LinearConstraint, milp
 
         found = milp(
@@ -100,7 +103,7 @@ class GroupMoves:
                 LinearConstraint(self.equal, 0.0, 0.0),
                 LinearConstraint(self.once, -np.inf, 1.0),
             ],
-            options={"time_limit": deadline.left or np.inf, "node_limit": nodes},
+            options={"time_limit": deadline.left or np.inf, "node_limit": nodes, "mip_rel_gap": gap},
         )
         return None if found.x is None else self._moved(found.x[self.n_steps :])
 
