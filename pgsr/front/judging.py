@@ -116,10 +116,10 @@ def _solution(model: Any, n_unknowns: int) -> Any:
         raise ArgumentError(
             f"{len(fitting)} variables of the model have {n_unknowns:,} entries; give the values of one, x.value"
         )
-    values = [each.X for each in fitting[0]] if isinstance(fitting[0], list) else fitting[0].value
-    if values is None:
+    solved = getattr(model, "SolCount", 1) > 0  # of Gurobi, whose variables have no X before
+    if not solved or getattr(fitting[0], "value", True) is None:
         raise ArgumentError("the model has no values; solve it first")
-    return values
+    return [each.X for each in fitting[0]] if isinstance(fitting[0], list) else fitting[0].value
 
 
 def _by_label(answer: Any, tree: Hierarchy) -> Any:
@@ -128,6 +128,8 @@ def _by_label(answer: Any, tree: Hierarchy) -> Any:
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return answer
     places = [tree.find(tuple(row) if isinstance(row, tuple) else tuple(str(row).split("/"))) for row in index]
+    if sorted(places) != list(range(tree.n_regions)):
+        raise ArgumentError("the frame's index does not name every region once; give a row for each")
     return answer.iloc[np.argsort(places)]
 
 

@@ -108,6 +108,8 @@ def test_solved_models_are_judged_as_optimal_or_with_a_gap():
     x = by_gurobi.addVars(6, lb=0.0)
     by_gurobi.update()
     with pytest.raises(ArgumentError, match="solve it first"):
+        pgsr.certify(PROBLEM, by_gurobi)
+    with pytest.raises(ArgumentError, match="solve it first"):
         pgsr.certify(PROBLEM, cp.Problem(cp.Minimize(cp.sum_squares(cp.Variable((3, 2))))))
     by_gurobi.setObjective(gurobipy.quicksum((x[i] - float(y)) ** 2 for i, y in enumerate(NOISY.ravel())))
     by_gurobi.addConstrs(x[i] == x[2 + i] + x[4 + i] for i in (0, 1))
@@ -117,7 +119,13 @@ def test_solved_models_are_judged_as_optimal_or_with_a_gap():
 
 
 def test_what_is_no_answer_is_refused_in_words():
-    for answer, words in (("x", "without numbers"), (None, "without numbers"), (np.ones((2, 2)), "a row per region")):
+    twice = FRAME.set_axis(["US", "US", "US/GA"])
+    for answer, words in (
+        (twice, "every region once"),
+        ("x", "without numbers"),
+        (None, "without numbers"),
+        (np.ones((2, 2)), "a row per region"),
+    ):
         with pytest.raises(pgsr.PgsrError, match=words):
             pgsr.certify(PROBLEM, answer)
     with pytest.raises(ArgumentError, match="0 variables of the model have 6 entries"):
