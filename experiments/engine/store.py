@@ -30,6 +30,7 @@ import psutil
 
 from pgsr import PgsrError
 from pgsr.experiments.engine.experiment import Cell, Profile
+from pgsr.machine.replacing import sync
 from pgsr.machine.version import version_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class Store:
             except OSError:
                 temporary.unlink(missing_ok=True)
                 raise
-            _flush_folder(path.parent)
+            sync(path.parent)
         return path
 
     def load(self, cell: Cell, profile: Profile) -> StoredCell | Torn | None:
@@ -335,17 +336,6 @@ def _row(entry: StoredCell) -> dict[str, Any]:
             "finished": entry.finished,
         }
     )
-
-
-def _flush_folder(folder: Path) -> None:
-    """Flush a folder to disk, so that a rename lasts. Windows cannot open folders, and needs no such step."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextlib.contextmanager
