@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
-from pgsr.experiments.engine.figures import wrapped
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed, wrapped
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, exactly, in_every_replicate, separated
@@ -44,12 +44,15 @@ if TYPE_CHECKING:
 LABELS = [arm.label for arm in FOUR]
 
 DRAWN = [label for arm in FOUR for label in (arm.label, *(half.label for half in [HALF.get(arm.label)] if half))]
-ASIDE = {label: (i - (len(DRAWN) - 1) / 2) * 0.14 for i, label in enumerate(DRAWN)}
+WIDTH = 0.14
+"""What an arm takes of the place of a level or an epsilon."""
+
+ASIDE = {label: (i - (len(DRAWN) - 1) / 2) * WIDTH for i, label in enumerate(DRAWN)}
 """Where each arm is drawn beside a level or an epsilon."""
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a row per data set: errors by level at every epsilon, then violations; dashes are printed numbers."""
+    """Draw a row per data set: errors by level at every epsilon, then violations; dotted lines are printed numbers."""
     errors, violations = level_errors(frame, "l1"), level_errors(frame, "cv_levels")
     names, epsilons = errors.values_of("data"), sorted(errors.values_of("epsilon"))
     figure = new_figure(2.75 * (len(epsilons) + 1), 3.3 * len(names) + 0.9)
@@ -90,12 +93,7 @@ def _levels(axes: "Axes", part: LevelErrors, paper: str, epsilon: float) -> None
             label=label, linestyle="", **look.marks, markersize=6, capsize=2,
         )  # fmt: skip
     shown = [p for p in fioretto.TABLE_1 if p.data == paper and float(Fraction(p.epsilon)) == epsilon]
-    if shown:
-        places = [(p.level or 0) + ASIDE[p.arm] for p in shown]
-        axes.plot(
-            places, [p.value for p in shown], PRINTED.marker, color=PRINTED.colour, markersize=9, markeredgewidth=1.5,
-            label="printed in table 1 (other data)",
-        )  # fmt: skip
+    draw_printed(axes, [((p.level or 0) + ASIDE[p.arm], p.value) for p in shown], WIDTH, own=False)
     axes.set_yscale("log")
     log_labels(axes.yaxis)
     axes.set_xticks(range(part.n_levels), [level_name(level, part.n_levels) for level in range(part.n_levels)])
@@ -108,8 +106,8 @@ def _violations(axes: "Axes", part: LevelErrors, paper: str) -> None:
         axes.plot([epsilons.index(row.epsilon) + shift for row in rows], [row.mean for row in rows], linestyle="",
                   **look.marks, markersize=6)  # fmt: skip
     shown = [p for p in fioretto.VIOLATIONS if p.data == paper and float(Fraction(p.epsilon)) in epsilons]
-    places = [epsilons.index(float(Fraction(p.epsilon))) + ASIDE[p.arm] for p in shown]
-    axes.plot(places, [p.value for p in shown], PRINTED.marker, color=PRINTED.colour, markersize=9, markeredgewidth=1.5)
+    printed = [(epsilons.index(float(Fraction(p.epsilon))) + ASIDE[p.arm], p.value) for p in shown]
+    draw_printed(axes, printed, WIDTH, own=False)
     axes.set_yscale("symlog", linthresh=10)
     axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
     axes.set_ylim(-2, None)

@@ -18,7 +18,8 @@ from pgsr import CountOfCounts, Problem
 from pgsr.comparison.comparing import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -66,7 +67,7 @@ def clipped(truth: CountOfCounts, parameters: Mapping[str, Any]) -> CountOfCount
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw seconds against N, and the nation's error against N with the printed pair at N = 1,000."""
+    """Draw seconds against N, and the nation's error against N with the printed pair of N = 1,000, dotted."""
     figure = new_figure(10.5, 4.8)
     left, right = figure.subplots(1, 2)
     seconds, errors = _seconds(frame), level_errors(frame, "l1", ["N"]).where(level=0)
@@ -78,8 +79,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         _line(right, [row.parameters[0][1] for row in rows], [list(row.values.values()) for row in rows], "", look)
     if max(sizes) == CENSUS.max_size:
         for label in (M_C_R.label, M_C_DP.label):
-            right.plot([CENSUS.max_size], [_printed(label)], PRINTED.marker, color=PRINTED.colour, markersize=16,
-                       markeredgewidth=1.5, label="printed at N = 1,000")  # fmt: skip
+            draw_printed(right, [(CENSUS.max_size, _printed(label))], CENSUS.max_size / 3, own=False)
             right.annotate(label, (CENSUS.max_size, _printed(label)), (-12, 3), textcoords="offset points", ha="right",
                            fontsize="small")  # fmt: skip
     for axes in (left, right):

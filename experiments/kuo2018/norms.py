@@ -12,8 +12,8 @@ from pgsr.algorithms.isotonic.regression import Optimum, isotonic_l1, isotonic_l
 from pgsr.estimators import NoConsistency
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
-from pgsr.experiments.engine.figures import error_axis, wrapped
-from pgsr.experiments.engine.looks import PRINTED, arm_looks
+from pgsr.experiments.engine.figures import draw_printed, error_axis, wrapped
+from pgsr.experiments.engine.looks import arm_looks
 from pgsr.experiments.engine.printed import stand_beside
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
@@ -27,6 +27,7 @@ from pgsr.experiments.kuo2018.data import (
     TAXI_ROOT,
     WHITE_ROOT,
     cause_on,
+    is_the_papers,
     paper_name,
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words
@@ -78,14 +79,13 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         finish(axes, "", unit, "error" if metric == "emd" else "whole numbers before rounding")
     for place, name in enumerate(names):
         for printed, shift in ((p, {"Hc": -0.26, "Hg": 0.13}[p.arm]) for p in kuo.K3 if p.data == paper_name(name)):
-            panels[0].plot(
-                [place + shift], [printed.value], PRINTED.marker, color=PRINTED.colour, markersize=14,
-                markeredgewidth=1.5, label="printed (Hc L1, Hg L2)",
-            )  # fmt: skip
+            draw_printed(panels[0], [(place + shift, printed.value)], 0.13, own=is_the_papers(name))
     error_axis(panels[0])
     panels[1].set_ylim(-0.03, 1.05)
     legend_below(figure, panels, 3)
-    head(figure, f"K9: section 4.3, absolute values (L1) against squares (L2), epsilon 1\n{BARS}")
+    head(
+        figure, f"K9: section 4.3, absolute values (L1) against squares (L2), epsilon 1\n{BARS}; printed: Hc L1, Hg L2"
+    )
     return figure
 
 
