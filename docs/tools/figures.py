@@ -22,6 +22,7 @@ from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
 from pgsr.estimators.posterior.learned import learn
+from pgsr.experiments.benchmarks import peers
 from pgsr.experiments.report.svg import write_svg
 from pgsr.figures.drawing import (
     BLACK,
@@ -43,6 +44,7 @@ from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, Measurement
 from pgsr.privacy import Seeded
 
+RESULTS = Path(__file__).parents[1] / "results"
 WIDTH = 8.6
 EPSILON = "1"
 REGION = ("United States", "Vermont")
@@ -422,7 +424,85 @@ def overview() -> Figure:
     return figure
 
 
+def picture() -> Figure:
+    """One region's counts with noise and as the exact answer has them, and seconds of the same problem by solver."""
+    figure = new_figure(10.6, 3.9)
+    left, right = figure.subplots(1, 2)
+    _exact_answer(left)
+    _seconds_of_solvers(right)
+    for axes in (left, right):
+        axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+        axes.tick_params(length=0)
+        axes.grid(axis="y", color="#E4E6E8")
+        axes.set_axisbelow(True)
+    return figure
+
+
+def _exact_answer(axes: Axes) -> None:
+    truth = census_like("states", max_size=12, groups=40_000)
+    noise = Geometric(View.COUNTS, EPSILON).measure(truth, Seeded("readme"))
+    exact = TreeProjection().solve(Problem.m_h(noise)).estimate.counts().row(truth.hierarchy.index(REGION))
+    counts, region = truth.row(truth.hierarchy.index(REGION)), noise.matrix[truth.hierarchy.index(REGION)]
+    sizes = np.arange(truth.max_size + 1)
+    true = axes.bar(sizes, counts, 0.72, color="#D3D7DA", label="true households of Vermont (generated)")
+    axes.vlines(sizes, region, exact, color=VERMILION, linewidth=1)
+    (measured,) = axes.plot(sizes, region, "o", markersize=7, markerfacecolor="white", markeredgecolor=VERMILION,
+                            markeredgewidth=1.6, label=f"counts with noise, epsilon {EPSILON}")  # fmt: skip
+    (answer,) = axes.plot(sizes, exact, "o", color=BLACK, markersize=6, markeredgecolor="white", markeredgewidth=0.7,
+                          label="exact answer: whole, not negative,\nadds up over 51 states")  # fmt: skip
+    for size in sizes[region < 0]:
+        axes.annotate(f"\N{MINUS SIGN}{-region[size]:g}", (size, region[size]), (0, -6), textcoords="offset points",
+                      ha="center", va="top", color=VERMILION, fontsize="small")  # fmt: skip
+    axes.axhline(0, color=BLACK, linewidth=0.8)
+    axes.set_ylim(region.min() - 5, None)
+    axes.set_xticks(sizes)
+    finish(axes, "members of a household", "households", "")
+    axes.set_title("Noise makes counts negative; the exact answer\nis the nearest table that can be true",
+                   loc="left", fontsize="large", fontweight="bold")  # fmt: skip
+    axes.legend(handles=[true, measured, answer], loc="upper right", edgecolor="none", framealpha=1, fontsize="small")
+
+
+_SOLVERS = {
+    "TreeProjection()": ("pgsr", BLACK, "o", (9, 0)),
+    "Scipy()": ("HiGHS", BLUE, "s", (9, 7)),
+    "MathOpt('GLOP')": ("GLOP", "#946200", "v", (9, -7)),
+    "MathOpt('GSCIP')": ("SCIP", GREEN, "D", (-70, 9)),
+    "Flow()": ("OR-tools flow", "#A8497F", "^", (9, -6)),
+    "CpSat()": ("CP-SAT", "#C04A00", "v", (-4, 12)),
+}
+"""The solvers of README's picture: name, look, and the name's place beside the last point."""
+
+
+def _seconds_of_solvers(axes: Axes) -> None:
+    rows = [row for row in peers.read(RESULTS) if row["problem"] == "M_H, integers"]
+    for method, (name, colour, marker, beside) in _SOLVERS.items():
+        points = [(row["unknowns"], row["seconds"], row["solved"]) for row in rows if row["method"] == method]
+        proved = [point[:2] for point in points if point[2]]
+        last = next((point for point in points if point[0] > proved[-1][0] and point[1] >= peers.LIMIT), proved[-1])
+        style = {"color": colour, "linewidth": 2.6 if name == "pgsr" else 1.3}
+        axes.plot(*zip(*proved, strict=True), marker=marker, **style)
+        if last is not proved[-1]:
+            axes.plot(*zip(proved[-1], last[:2], strict=True), ":", **style)
+            axes.plot(*last[:2], "x", color=colour, markersize=7, markeredgewidth=1.8)
+        told = f"> {peers.LIMIT:g} s" if last is not proved[-1] else f"{_rounded(last[1])} s"
+        axes.annotate(f"{name} {told}", last[:2], beside, textcoords="offset points", va="center", color=colour,
+                      fontweight="bold" if name == "pgsr" else "normal", annotation_clip=False)  # fmt: skip
+    sizes = sorted({row["unknowns"] for row in rows})
+    axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.4, sizes[-1] * 6), ylim=(None, 400))
+    axes.set_xticks(sizes, [f"{size / 1e6:.2g} M" if size > 500_000 else f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    log_labels(axes.yaxis)
+    finish(axes, "unknowns (regions x sizes), log", "seconds, log", "")
+    axes.set_title("The same problem, solved to a proof:\nseconds by solver (x: no answer)", loc="left",
+                   fontsize="large", fontweight="bold")  # fmt: skip
+
+
+def _rounded(seconds: float) -> str:
+    return f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
+    "picture.svg": picture,
     "overview.svg": overview,
     "hierarchy.svg": hierarchy,
     "views.svg": views,
