@@ -28,6 +28,8 @@ def method_tables() -> Iterator[tuple[str, str]]:
     yield "methods.releases", _written(columns, (_release(entry, known) for entry in releases))
     columns = ("names", "solve as stated", "solve by rounding")
     yield "methods.solvers", _written(columns, _solvers(general))
+    columns = ("solver", "proves optima of", "rounds those of", "licence")
+    yield "methods.first", _written(columns, (_own(exact), *_first(general, known)))
 
 
 def _exact(entry: Entry, known: Mapping[str, SolverInfo]) -> Sequence[str]:
@@ -51,6 +53,29 @@ def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[str]]:
     rows.sort(key=lambda row: row[0])
     for (stated, rounded), alike in groupby(rows, key=lambda row: row[0]):
         yield ", ".join(f"`{entry.name}`" for _, entry in alike), _escaped(stated), _escaped(rounded)
+
+
+def _own(exact: Iterable[Entry]) -> Sequence[str]:
+    """Make the row of what some algorithm of pgsr itself solves, without a solver package."""
+    ways = [capabilities(ASKED, [entry.method])[repr(entry.method)] for entry in exact if not entry.needs]
+    solved = {name for how in ways for name, way in how.items() if way == "exact"}
+    return "`pgsr`, its own", _escaped(_in_words([name for name in map(name_of, ASKED) if name in solved])), "", OWN
+
+
+OWN = "Apache 2.0"
+"""The licence of pgsr."""
+
+
+def _first(general: Iterable[Entry], known: Mapping[str, SolverInfo]) -> Iterator[Sequence[str]]:
+    """Make the rows of README's table: the solvers that come with pgsr, alike in what they prove and in licence."""
+    of = {entry.name: entry for entry in general}
+    rows = [(name, _problems(of[name].method), known[repr(of[name].method)]) for name in FIRST]
+    for (stated, rounded, licence), alike in groupby(rows, lambda row: (*row[1], row[2].licence.partition(",")[0])):
+        yield ", ".join(f"`{name}`" for name, *_ in alike), _escaped(stated), _escaped(rounded), licence
+
+
+FIRST = ("gurobi", "highs", "cp-sat", "scip", "glop", "clarabel", "osqp", "pdlp", "piqp")
+"""The solvers of README's table, those alike side by side."""
 
 
 def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[str, str]:
