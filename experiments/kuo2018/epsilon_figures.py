@@ -26,37 +26,36 @@ class Line:
     dashes: str = "-"
 
 
-def epsilon_panels(lines: Sequence[Line], ratios: Sequence[Line], title: str) -> "Figure":
-    """Draw a column per data set, a row per level, root first: error against epsilon per level, both log.
+EMD = "EMD per region\n(entities), log"
 
-    Below them is a row of ratios at the root, if there are any.
+
+def epsilon_panels(lines: Sequence[Line], title: str, value: str = EMD) -> "Figure":
+    """Draw a column per data set, a row per level, root first: errors against epsilon per level, both log, or ratios.
+
+    Ratios, of any other name of the `value`, have a line at 1 and one scale for all panels.
     """
     names = list(dict.fromkeys(name for line in lines for name in line.errors.values_of("data")))
     n_levels = max((line.errors.n_levels for line in lines), default=1) or 1
-    n_rows = n_levels + bool(ratios)
-    figure = new_figure(max(6.4, 0.6 + 2.6 * len(names)), 1.3 + 2.3 * n_rows)
-    panels = figure.subplots(n_rows, max(1, len(names)), squeeze=False, sharex=True)
+    figure = new_figure(max(6.4, 0.6 + 2.6 * len(names)), 1.3 + 2.3 * n_levels)
+    panels = figure.subplots(n_levels, max(1, len(names)), squeeze=False, sharex=True, sharey=value is not EMD)
     for column, name in enumerate(names):
         depth = max(line.errors.where(data=name).n_levels for line in lines)
         for level in range(n_levels):
             axes = panels[level][column]
             for line in lines:
                 _draw(axes, line, name, level)
-            bottom, left = level == n_rows - 1, column == 0
+            bottom, left = level == n_levels - 1, column == 0
             finish(
                 axes,
                 "epsilon per level, log" if bottom else "",
-                f"{level_name(level, depth)}: EMD per region\n(entities), log" if left else "",
+                f"{level_name(level, depth)}: {value}" if left else "",
                 titled(name, lines) if level == 0 else "",
             )
             epsilon_axis(axes, sorted({row.epsilon for line in lines for row in line.errors}))
-            error_axis(axes)
-        for line in ratios:
-            _draw(panels[-1][column], line, name, 0)
-        if ratios:
-            panels[-1][column].axhline(1, color="#555555", linewidth=0.8)
-            label = "root: average over\nweighted" if column == 0 else ""
-            finish(panels[-1][column], "epsilon per level, log", label, "")
+            if value is not EMD:
+                axes.axhline(1, color="#555555", linewidth=0.8)
+    for axes in panels.flat:
+        error_axis(axes)
     legend_below(figure, panels.flat)
     head(figure, f"{title}\n{BARS}")
     return figure

@@ -52,7 +52,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         for label, look in style.items()
         for metric, words, dashes in ((CONSISTENT, "consistent", "-"), (ALONE, "without consistency", ":"))
     ]
-    return epsilon_panels(lines, (), "K7 (figure 6): three levels, without and with consistency")
+    return epsilon_panels(lines, "K7 (figure 6): three levels, without and with consistency")
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:

@@ -60,7 +60,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     lines = [Line(label, level_errors(frame, CONSISTENT).where(arm=label), look) for label, look in style.items()]
     omniscient = level_errors(frame, OMNISCIENT).where(arm=ARMS[0].label)
     lines.append(Line(OMNISCIENT_LABEL, omniscient, arm_looks([OMNISCIENT_LABEL])[OMNISCIENT_LABEL], "--"))
-    return epsilon_panels(lines, (), "K6 (figure 5): two levels, consistent")
+    return epsilon_panels(lines, "K6 (figure 5): two levels, consistent")
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:

@@ -48,23 +48,18 @@ WEIGHTED, AVERAGE = "weighted", "average"
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw error against epsilon per level, solid for weighted merging, dotted for plain averages; and their ratio."""
-    style = arm_looks([arm.label for arm in ARMS])
-    lines = [
-        Line(f"{label}, {merge}", level_errors(frame, merge).where(arm=label), look, dashes)
-        for label, look in style.items()
-        for merge, dashes in ((WEIGHTED, "-"), (AVERAGE, ":"))
-    ]
-    ratios = [Line(label, _ratio(frame, label), look) for label, look in style.items()]
-    return epsilon_panels(lines, ratios, "K5 (figure 4): merging by inverse variance against plain averages")
+    """Draw what plain averages err over what weighted merging errs, by epsilon per level."""
+    lines = [Line(label, _ratio(frame, label), look) for label, look in arm_looks([arm.label for arm in ARMS]).items()]
+    title = "K5 (figure 4): errors of plain averages over those of weighted ones; above 1 weighting is better"
+    return epsilon_panels(lines, title, "average\nover weighted, log")
 
 
 def _ratio(frame: "pd.DataFrame", label: str) -> LevelErrors:
-    """Divide the root's errors with plain averages by those with weighted ones, replicate by replicate."""
-    weighted, average = (level_errors(frame, merge).where(arm=label, level=0) for merge in (WEIGHTED, AVERAGE))
+    """Divide errors with plain averages by those with weighted ones, replicate by replicate."""
+    weighted, average = (level_errors(frame, merge).where(arm=label) for merge in (WEIGHTED, AVERAGE))
     found = []
     for row in weighted:
-        other = average.one(data=row.data, epsilon=row.epsilon)
+        other = average.one(data=row.data, epsilon=row.epsilon, level=row.level)
         both = row.values.keys() & other.values.keys() if other is not None else ()
         ratios = {r: other.values[r] / row.values[r] for r in sorted(both) if other is not None and row.values[r]}
         if ratios:
