@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
-from math import ceil
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -97,34 +96,31 @@ def up_to(truth: CountOfCounts, largest: int) -> CountOfCounts:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a panel per data set and epsilon, two side by side: seconds against N."""
+    """Draw a row per data set and epsilon, M_H on the left and M_c on the right: seconds against N."""
     steps = _steps(frame)
-    panels = list(dict.fromkeys((s["data"], s["epsilon"]) for s in steps))
-    style = arm_looks([arm.label for arm in ARMS])
+    rows = list(dict.fromkeys((s["data"], s["epsilon"]) for s in steps))
     ran = {s["arm"] for s in steps if s["outcome"] in (ANSWER, LATE)}
-    columns, rows = min(2, max(1, len(panels))), max(1, ceil(len(panels) / 2))
-    figure = new_figure(max(7.5, 5.4 * columns), 1.6 + 4.2 * rows)
-    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
-    for axes in grid.flat[len(panels) :]:
-        axes.set_axis_off()
-    for axes, (data, epsilon) in zip(grid.flat, panels, strict=False):
+    figure = new_figure(10.8, 1.6 + 4.2 * max(1, len(rows)))
+    grid = figure.subplots(max(1, len(rows)), 2, squeeze=False, sharey=True)
+    for pair, (data, epsilon) in zip(grid, rows, strict=False):
         part = [s for s in steps if (s["data"], s["epsilon"]) == (data, epsilon)]
-        for label, look in style.items():
-            if label in ran:
-                _line(axes, [s for s in part if s["arm"] == label], label, look)
-        limit = part[0]["limit"]
-        axes.axhline(limit, color="#555555", linewidth=0.8, linestyle=":")
-        axes.annotate(f"limit {limit:g} s; crossed: timed out, larger N skipped", (0.98, limit), (0, 7), ha="right",
-                      fontsize="small", xycoords=("axes fraction", "data"), textcoords="offset points",
-                      color="#555555")  # fmt: skip
-        axes.set_yscale("log")
-        axes.set_ylim(None, 3 * limit)
-        log_labels(axes.yaxis)
-        axes.set_xticks(sorted({s["N"] for s in part}))
-        y_label = "time to formulate, solve and round (s), log" if axes in list(grid[:, 0]) else ""
-        finish(axes, "largest size N", y_label, f"{data}, epsilon {epsilon:g}")
-    legend_below(figure, grid.flat, 3)
-    without = [label for label in style if label not in ran and any(s["arm"] == label for s in steps)]
+        for axes, problem in zip(pair, ("M_H", "M_c"), strict=True):
+            for label, look in arm_looks([arm.label for arm in ARMS]).items():
+                if label in ran and label.startswith("M_c") == (problem == "M_c"):
+                    _line(axes, [s for s in part if s["arm"] == label], label, look)
+            limit = part[0]["limit"]
+            axes.axhline(limit, color="#555555", linewidth=0.8, linestyle=":")
+            axes.annotate(f"limit {limit:g} s; crossed: timed out, larger N skipped", (0.98, limit), (0, 7), ha="right",
+                          fontsize="small", xycoords=("axes fraction", "data"), textcoords="offset points",
+                          color="#555555")  # fmt: skip
+            axes.set_yscale("log")
+            axes.set_ylim(None, 3 * limit)
+            log_labels(axes.yaxis)
+            axes.set_xticks(sorted({s["N"] for s in part}))
+            y_label = "time to formulate, solve and round (s), log" if problem == "M_H" else ""
+            finish(axes, "largest size N", y_label, f"{problem}: {data}, epsilon {epsilon:g}")
+    legend_below(figure, grid.flat, 4)
+    without = [arm.label for arm in ARMS if arm.label not in ran and any(s["arm"] == arm.label for s in steps)]
     told = f"\nrefused at the smallest N, so not drawn: {'; '.join(without)}" if without else ""
     head(figure, f"PG1: figure 8, runtime against the number of sizes{told}")
     return figure
