@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 COUNTED, NOISY, ESTIMATED = Look(BLACK, "_"), Look(ORANGE, "x"), Look(BLUE, "o", open=True)
 """What a colour means in every figure of a region: counts as they are, noisy values, what was made of these."""
 
+BARS = {COUNTED: "#C9CDD1", ESTIMATED: SKY}
+"""The colours of bars, lighter than those of marks that may lie on them."""
+
 MOST_MARKS = 120
 """Sizes up to which every value has a mark; more are lines."""
 
@@ -48,13 +51,16 @@ def sizes_figure(
 ) -> "Figure":
     """Draw values by size, and in a second panel how far the others are from the curve `below`, if it is given.
 
-    A `band` has two rows of values, its lower and its upper end; it is drawn around the curve `below`.
+    Exact counts are bars, and so is an estimate that stands alone. A `band` has two rows of values, its lower and its
+    upper end; it is drawn around the curve `below`.
     """
     others = [curve for curve in [*curves, band] if curve not in (below, None)] if below is not None else []
     drawn = new_figure(8.4, 3.6 if not others else 5.6)
     rows = drawn.subplots(2 if others else 1, 1, sharex=True, squeeze=False)[:, 0]
     for curve in curves:
-        _draw(rows[0], curve, curve.values)
+        bars = curve.look is COUNTED or (len(curves) == 1 and curve.look is ESTIMATED)
+        few = len(curve.values) <= MOST_MARKS
+        (_draw_bars if bars and few and not cumulative else _draw)(rows[0], curve, curve.values)
     if band is not None:
         _draw_band(rows[0], band, band.values)
     y_label = "groups of at most\nthis size" if cumulative else "groups of this size"
@@ -71,11 +77,19 @@ def sizes_figure(
 
 
 def _draw_band(axes: "Axes", band: Curve, ends: np.ndarray) -> None:
-    """Fill the space from the lower to the upper end, each size as wide as the next."""
+    """Draw a whisker from the lower to the upper end of each size, or fill the space between many of them."""
     sizes = np.arange(ends.shape[1])
+    if len(sizes) <= MOST_MARKS:
+        middle = ends.mean(axis=0)
+        axes.errorbar(sizes, middle, ends[1] - middle, fmt="none", ecolor=BLACK, capsize=3, label=band.label)
+        return
     axes.fill_between(
         sizes, *ends, step="mid", color=band.look.colour, alpha=0.3, linewidth=0, label=band.label
     )  # fmt: skip
+
+
+def _draw_bars(axes: "Axes", curve: Curve, values: np.ndarray) -> None:
+    axes.bar(np.arange(len(values)), values, 0.8, color=BARS[curve.look], label=curve.label, zorder=1)
 
 
 def ranks_figure(title: str, curve: Curve) -> "Figure":
@@ -135,5 +149,6 @@ def _label(axis: "Axis") -> None:
     if high - low < 3:
         set_limits = axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim
         set_limits(min(low, (low + high) / 2 - 1.5), max(high, (low + high) / 2 + 1.5))
-    axis.set_major_locator(MaxNLocator(nbins=7, min_n_ticks=3, integer=True))
+    short = axis is axis.axes.xaxis and high < 100
+    axis.set_major_locator(MaxNLocator(nbins=14 if short else 7, min_n_ticks=3, integer=True))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
