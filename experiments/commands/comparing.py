@@ -1,8 +1,5 @@
 """The command that compares every variant; it imports no other experiment, which would take as long as its own work."""
 
-import os
-from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,12 +8,20 @@ import typer
 from rich.console import Console
 
 from pgsr import View
-from pgsr.comparison.comparing import template_of_arms
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, notes_text, writable, write
-from pgsr.experiments.benchmarks.variants import IMPORTS, KEYS, Size, chosen
+from pgsr.experiments.benchmarks.compare import (
+    CompareExperiment,
+    Data,
+    VariantSection,
+    compared,
+    notes_text,
+    verdict,
+    writable,
+    write,
+)
+from pgsr.experiments.benchmarks.lanes import Lanes
+from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app
-from pgsr.machine.isolation import Template
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.budget import exact
@@ -60,16 +65,13 @@ def compare(
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
     chosen(experiment.problems)
-    with ExitStack() as open_ones:
-        templates = [open_ones.enter_context(one) for one in templates_by_core()]
-        from pgsr.figures import notebook_figure  # noqa: F401 - a second that the template's imports take longer than
-
-        sections = _compared(experiment, console, templates)
+    with Lanes() as lanes:
+        sections = _compared(experiment, console, lanes)
     parquet, png, page = write(sections, out, experiment.name)
-    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
+    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}\n\n{verdict(sections)}", highlight=False)
 
 
-def _compared(experiment: CompareExperiment, console: Console, templates: Sequence[Template]) -> list[VariantSection]:
+def _compared(experiment: CompareExperiment, console: Console, lanes: Lanes) -> list[VariantSection]:
     """Compare, and print the tables."""
     sizes = experiment.max_sizes
     truth = experiment.truth()
@@ -81,27 +83,18 @@ def _compared(experiment: CompareExperiment, console: Console, templates: Sequen
     console.print(
         f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
         f"cumulative counts and ranked sizes. Research noise (seed {experiment.seed!r}): no privacy claim.\n"
-        f"Two methods run at a time, each in a process of its own for at most {experiment.limit:g} s, "
-        f"releases {10 * experiment.limit:g} s.\n",
+        "Two methods run at a time, each on a processor of its own.\n",
         highlight=False,
     )
     say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
-    sections, before = [], experiment.before
+    asked, before = [(experiment, truth)], experiment.before
     if before is not None:
         small = before.truth()
         say(f"First {before.title(small)}, on which every solver answers what it is made for.")
-        sections = before.run(small, say, templates)
-        say("")
-    sections += experiment.run(truth, say, templates)
+        asked.insert(0, (before, small))
+    sections = compared(asked, say, lanes)
     say(f"\n{notes_text(sections)}")
     return sections
-
-
-def templates_by_core() -> list[Template]:
-    """Make a template for each of two processors, so that two arms run at a time; one where processors are unnamed."""
-    if not hasattr(os, "sched_getaffinity"):
-        return [template_of_arms(*IMPORTS)]
-    return [template_of_arms(*IMPORTS, core=core) for core in sorted(os.sched_getaffinity(0))[:2]]
 
 
 def _sizes(text: str) -> tuple[int, ...]:
