@@ -13,9 +13,10 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
+import pgsr
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
-from pgsr.comparison.comparing import rows_of
+from pgsr.comparison.comparing import row_of, with_best_bounds
 from pgsr.comparison.table import frames, notes
 from pgsr.datasets import census_like, flights
 from pgsr.errors import ArgumentError, DataError
@@ -45,6 +46,35 @@ class Data(StrEnum):
         return pairs.get(self, "households")
 
 
+MOST_FOR_SOLVERS = 100_000
+"""Cells of a table of one's own up to which general solvers are asked, too; most would only reach their limits."""
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A table of one's own, a row per group.
+
+    Attributes:
+        path: of a CSV or Parquet file.
+        regions: columns, from the largest regions down.
+        members: the column of sizes.
+        max_size: the largest size that is told apart.
+    """
+
+    path: Path
+    regions: tuple[str, ...]
+    members: str
+    max_size: int
+
+    groups = "groups"
+
+    def __str__(self) -> str:
+        return self.path.stem
+
+    def truth(self) -> CountOfCounts:
+        return pgsr.read(self.path, self.regions, size=self.members, max_size=self.max_size)
+
+
 @dataclass(frozen=True)
 class VariantSection:
     """The arms of one variant.
@@ -65,7 +95,7 @@ class CompareExperiment:
     """The values that fix a comparison. The same values give the same noise and the same answers.
 
     Attributes:
-        data: the hierarchy.
+        data: the hierarchy, or a table of one's own.
         size: of the census-like hierarchy, 13 regions x 11 sizes, 61 x 21 or 3,195 x 1,001; for `census2000` counties
             or tracts; the others have one size. At the small one problems are asked alone, no releases. At full size
             only the methods of pgsr run, and CLARABEL on M_H beside them.
@@ -78,7 +108,7 @@ class CompareExperiment:
             data's own on all levels, and a section with sizes per level besides.
     """
 
-    data: Data = Data.CENSUS
+    data: Data | OwnTable = Data.CENSUS
     size: Size = Size.STATES
     epsilon: Fraction = Fraction(1)
     seed: str = "compare"
@@ -87,7 +117,7 @@ class CompareExperiment:
     max_sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.data, self.size) not in _TRUTHS:
+        if isinstance(self.data, Data) and (self.data, self.size) not in _TRUTHS:
             raise ArgumentError(f"{self.data} has one size; leave out the size {self.size}")
 
     @property
@@ -97,7 +127,7 @@ class CompareExperiment:
     @property
     def is_national(self) -> bool:
         """Say whether only the methods run that can at this size."""
-        return self.size is Size.FULL or self.data is not Data.CENSUS
+        return self.size is Size.FULL or self.data in (Data.TAXI, Data.CENSUS2000, Data.FLIGHTS)
 
     @property
     def before(self) -> "CompareExperiment | None":
@@ -114,7 +144,7 @@ class CompareExperiment:
         return re.sub(r"[^\w.-]", "_", f"{of}{self.data}{size}-epsilon-{self.epsilon}-seed-{self.seed}")
 
     def truth(self) -> CountOfCounts:
-        return _TRUTHS[self.data, self.size]()
+        return self.data.truth() if isinstance(self.data, OwnTable) else _TRUTHS[self.data, self.size]()
 
     def title(self, truth: CountOfCounts) -> str:
         """Say in words what is compared on.
@@ -137,8 +167,9 @@ class CompareExperiment:
             ArgumentError: a problem is unknown.
         """
         noisy, parts = NoisyVariants(truth, self.epsilon, self.seed, self.max_sizes or None), []
+        large = isinstance(self.data, OwnTable) and truth.counts.size > MOST_FOR_SOLVERS
         for variant in chosen(self.problems):
-            arms = variant.arms(noisy, self.size)
+            arms = variant.arms(noisy, Size.FULL if large else self.size)
             if self.is_national and variant.words.startswith("M_H: "):
                 arms.append(("Direct('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Direct("CLARABEL")))
             if arms:
@@ -168,17 +199,15 @@ def compared(
     sections, start, before = [], time.monotonic(), None
     progress = Progress("compare", sum(len(arms) for *_, arms, _ in parts), say, "method")
     for place, (one, truth, variant, arms, ends) in enumerate(parts, start=1):
-
-        def tell(done: int, variant: Variant = variant, arms: list[Labelled] = arms) -> None:
-            if done:
-                progress.advance()
-            if done < len(arms):
-                progress.begin(f"{variant.words.partition(':')[0]}: {arms[done][0]}")
-
         if one is not before:
             before = one
             progress.show(f"\n{one.title(truth)}; {one.limit:g} s a method, {10 * one.limit:g} s a release")
-        rows = rows_of(arms, (end.result() for end in ends), truth, None, tell)
+        rows = []
+        for (label, target, _), end in zip(arms, ends, strict=True):
+            progress.begin(f"{variant.words.partition(':')[0]}: {label}")
+            rows.append(row_of(label, target, *end.result(), truth, None))
+            progress.advance()
+        rows = with_best_bounds(rows, [target for _, target, _ in arms])
         sections.append(VariantSection(variant.key, one.title(truth), Comparison(rows, variant.words)))
         progress.show(f"\n{section_text(sections[-1])}\n")
         methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
@@ -231,8 +260,11 @@ def writable(folder: Path) -> Path:
         raise DataError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
 
 
-def write(sections: Sequence[VariantSection], folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths."""
+def write(sections: Sequence[VariantSection], folder: Path, name: str, about: str = "") -> tuple[Path, Path, Path]:
+    """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths.
+
+    The page begins with `about`, which is HTML.
+    """
     import pandas as pd
 
     parquet, png, page = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
@@ -244,7 +276,7 @@ def write(sections: Sequence[VariantSection], folder: Path, name: str) -> tuple[
         tables.append(frame)
     pd.concat(tables, ignore_index=True).to_parquet(parquet, index=False)
     whole(sections).plot().savefig(png, dpi=100)
-    page.write_text(as_html(sections, png.read_bytes()), encoding="utf-8")
+    page.write_text(as_html(sections, png.read_bytes(), about), encoding="utf-8")
     return parquet, png, page
 
 
@@ -267,9 +299,9 @@ def section_text(section: VariantSection) -> str:
     return "\n".join([section.table.title, *(frame.to_string(index=False) for frame in frames(section.table))])
 
 
-def as_html(sections: Sequence[VariantSection], figure: bytes) -> str:
-    """Make one page without links to other files: every section, and the figure."""
-    parts = []
+def as_html(sections: Sequence[VariantSection], figure: bytes, about: str) -> str:
+    """Make one page without links to other files: what it is about, every section, and the figure."""
+    parts = [about]
     for part, those in groupby(sections, key=lambda section: section.part):
         parts.append(f"<h1>{escape(part)}</h1>")
         for section in those:

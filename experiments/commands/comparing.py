@@ -1,6 +1,7 @@
 """The command that compares every variant; it imports no other experiment, which would take as long as its own work."""
 
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks.compare import (
     CompareExperiment,
     Data,
+    OwnTable,
     VariantSection,
     compared,
     notes_text,
@@ -62,13 +64,70 @@ def compare(
     experiment = CompareExperiment(
         data, size, exact(epsilon), seed, time_limit, tuple(problem or ()), _sizes(sizes_per_level)
     )
+    page_of(experiment, out)
+
+
+def compare_table(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet, a row per group.")],
+    regions: Annotated[str, typer.Option(help="Columns, from the largest regions down, as Country,State,County.")],
+    size: Annotated[str, typer.Option(help="The column with numbers of members.")],
+    max_size: Annotated[int, typer.Option(help="The largest size that is told apart.", min=1)],
+    epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
+    seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
+    time_limit: Annotated[float, typer.Option(help="Seconds per method, a tenth of a release's.", min=1)] = 2.0,
+    out: Annotated[Path, typer.Option(help="Folder for page, table, figure and script.")] = Path("results/compare"),
+) -> None:
+    """Put all methods side by side on your own table, for research: the page shows private errors."""
+    table = OwnTable(file.resolve(), tuple(name.strip() for name in regions.split(",")), size, max_size)
+    page_of(CompareExperiment(table, epsilon=exact(epsilon), seed=seed, time_limit=time_limit), out)
+
+
+def page_of(experiment: CompareExperiment, out: Path) -> None:
+    """Compare, print the tables and the verdict, and write the page; of one's own table also the script."""
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
     chosen(experiment.problems)
     with Lanes() as lanes:
         sections = _compared(experiment, console, lanes)
-    parquet, png, page = write(sections, out, experiment.name)
-    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}\n\n{verdict(sections)}", highlight=False)
+    about, table = "", experiment.data
+    if isinstance(table, OwnTable):
+        script = SCRIPT.format(
+            name=experiment.name, table=table, path=str(table.path), experiment=experiment,
+            epsilon=str(experiment.epsilon), out=str(out.resolve()),
+        )  # fmt: skip
+        (out / f"{experiment.name}.py").write_text(script, encoding="utf-8")
+        about = ABOUT.format(seed=escape(experiment.seed), script=escape(script))
+    parquet, png, page = write(sections, out, experiment.name, about)
+    console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
+    if about:
+        console.print(f"script  {out / experiment.name}.py", highlight=False)
+    console.print(f"\n{verdict(sections)}", highlight=False)
+
+
+SCRIPT = '''"""Makes {name}.html again. The page is for research: it shows errors against a private table."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pgsr
+from pgsr.experiments.benchmarks.compare import CompareExperiment, OwnTable
+from pgsr.experiments.commands.comparing import page_of
+
+table = OwnTable(Path({path!r}), {table.regions!r}, {table.members!r}, {table.max_size})
+experiment = CompareExperiment(
+    table, epsilon=Fraction({epsilon!r}), seed={experiment.seed!r}, time_limit={experiment.time_limit}
+)
+page_of(experiment, Path({out!r}))
+
+# One problem alone, by methods that you name:
+truth = pgsr.read({path!r}, {table.regions!r}, size={table.members!r}, max_size={table.max_size})
+noisy = pgsr.measure(truth, "counts", epsilon={epsilon!r}, seed={experiment.seed!r})
+print(pgsr.compare(pgsr.Problem.m_h(noisy), ["pgsr", "highs"], truth=truth, progress=False))
+'''
+
+ABOUT = """<p><strong>For research, not for publication.</strong> The noise comes from the seed {seed!r}, so anybody can
+draw it again, and errors are measured against the private table. <code>pgsr release</code> publishes.</p>
+<details><summary>The script that makes this page</summary><pre>{script}</pre></details>"""
 
 
 def _compared(experiment: CompareExperiment, console: Console, lanes: Lanes) -> list[VariantSection]:

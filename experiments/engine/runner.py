@@ -264,7 +264,7 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
         # After Ctrl-C or a full disk: threads cannot be stopped, but what they wait for can.
         queue.stopped = True
         for worker in list(workers):
-            worker.kill()
+            worker.close()
         for thread in threads:
             thread.join(timeout=5)
 

@@ -1,7 +1,7 @@
 """Methods side by side on the same noisy hierarchy."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -39,7 +39,7 @@ def compare(
     methods: Iterable[Arm],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
-    progress: bool | Callable[[int, int], None] = True,
+    progress: bool = True,
     epsilon: Number | None = None,
     isolate: bool = True,
 ) -> Comparison:
@@ -51,13 +51,11 @@ def compare(
             the same truth.
         time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
         truth: for errors per level. Only this process sees it, never an arm.
-        progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
-            at the end.
+        progress: whether to show a progress bar.
         epsilon: what each arm's measurement spent in all to hide an entity that is added or removed. With it and a
             truth, errors are also shown as so many times `pgsr.bounds.lower_bound`.
-        isolate: whether arms run in a worker, a process that is kept for the next comparison and replaced after an arm
-            that dies, is late or runs out of memory. If not, they run here: a debugger sees them, what they raise is
-            raised, no limit but their own ends them, and their memory is unknown.
+        isolate: whether arms run in a worker, a process that stays for the next comparison. If not, they run here:
+            a debugger sees them, what they raise is raised, nothing stops them, and their memory is unknown.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
@@ -90,43 +88,30 @@ def compare(
             raise ArgumentError(f"epsilon={epsilon!r} is for bounds near a truth; give truth=..., or leave epsilon out")
         exact(epsilon)
     time_limit = checked_limit(time_limit)
-    with tqdm(total=len(arms), desc="compare", unit="arm", disable=None if progress is True else True) as bar:
-
-        def tell(done: int) -> None:
-            bar.update(done - bar.n)
-            if done < len(arms):
-                bar.set_postfix_str(arms[done][0])
-            if callable(progress):
-                progress(done, len(arms))
-
-        run = partial(answered, worker=session_worker()) if isolate else _here
-        ends = (run(target, solver, time_limit) for _, target, solver in arms)
-        return Comparison(rows_of(arms, ends, truth, epsilon, tell), _title(problem))
+    worker, rows = session_worker() if isolate else None, []
+    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
+    for label, target, solver in bar:
+        bar.set_postfix_str(label)
+        rows.append(row_of(label, target, *answered(target, solver, time_limit, worker), truth, epsilon))
+    return Comparison(with_best_bounds(rows, [target for _, target, _ in arms]), _title(problem))
 
 
-def rows_of(
-    arms: Sequence[tuple[str, Measurement | Problem, Method | PostProcess]],
-    ends: Iterable[tuple[Result, TaskEnd]],
+def row_of(
+    label: str,
+    target: Measurement | Problem,
+    result: Result,
+    outcome: TaskEnd,
     truth: CountOfCounts | None,
     epsilon: Number | None,
-    tell: Callable[[int], None],
-) -> list[Row]:
-    """Make the rows of arms as they end in their order; `tell` hears how many are done, before each and at the end."""
-    rows: list[Row] = []
-    waiting = iter(ends)
-    for label, target, _ in arms:
-        tell(len(rows))
-        result, outcome = next(waiting)
-        errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
-        name = target.label if isinstance(target, Problem) else f"{target.label} view"
-        if result.certificate is not None:
-            name = result.certificate.problem
-        rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
-    tell(len(rows))
-    return _with_best_bounds(rows, [target for _, target, _ in arms])
+) -> Row:
+    errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
+    name = target.label if isinstance(target, Problem) else f"{target.label} view"
+    if result.certificate is not None:
+        name = result.certificate.problem
+    return Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes)
 
 
-def _with_best_bounds(rows: list[Row], targets: list[Measurement | Problem]) -> list[Row]:
+def with_best_bounds(rows: list[Row], targets: list[Measurement | Problem]) -> list[Row]:
     """Give every answer the best bound that is proved of the same problem, whoever's answer proved it."""
     best: dict[int, Certificate] = {}
     for row, target in zip(rows, targets, strict=True):
@@ -192,12 +177,14 @@ def label_of(method: object) -> str:
 
 
 def answered(
-    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, worker: Worker
+    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, worker: Worker | None
 ) -> tuple[Result, TaskEnd]:
-    """Have an arm answered in a worker, after a toy of the same kind, and judge the answer."""
-    reason = _unsupported(target, solver)
+    """Have an arm answered in a worker, after a toy of the same kind, or here; and judge the answer."""
+    reason = solver.supports(target) if isinstance(solver, Method) and isinstance(target, Problem) else None
     if reason is not None:
         return Result(Status.UNSUPPORTED, reason), TaskEnd()
+    if worker is None:
+        return judged(target, _answer(target, solver, time_limit, compilation.seconds())), TaskEnd()
     limit = None if time_limit is None else time_limit * SOLVER_SHARE
     task, warm_up = partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit)
     outcome = worker.compute(task, warm_up, time_limit)
@@ -209,20 +196,6 @@ def answered(
     if outcome.error:
         return Result(Status.FAILED, outcome.error), outcome
     return judged(target, outcome.value), outcome
-
-
-def _here(
-    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None
-) -> tuple[Result, TaskEnd]:
-    """Have an arm answered in this process, and judge the answer."""
-    reason = _unsupported(target, solver)
-    if reason is not None:
-        return Result(Status.UNSUPPORTED, reason), TaskEnd()
-    return judged(target, _answer(target, solver, time_limit, compilation.seconds())), TaskEnd()
-
-
-def _unsupported(target: Measurement | Problem, solver: Method | PostProcess) -> str | None:
-    return solver.supports(target) if isinstance(solver, Method) and isinstance(target, Problem) else None
 
 
 def judged(target: Measurement | Problem, value: object) -> Result:

@@ -1,6 +1,6 @@
 """Methods side by side, by their names: on one problem, or on one measurement."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from pgsr.checks import require_kind
@@ -24,7 +24,7 @@ def compare(
     methods: Iterable[str | Problem | Arm | tuple[str, Problem | Measurement, str]],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
-    progress: bool | Callable[[int, int], None] = True,
+    progress: bool = True,
     epsilon: Number | None = None,
     isolate: bool = True,
 ) -> Comparison:
@@ -37,7 +37,7 @@ def compare(
             and problems ("matching", "m_c"), estimators, or problems stated of it.
         time_limit: seconds per method, after its imports and compilation; None for no limit.
         truth: for errors by level. They are private.
-        progress: whether to show a progress bar; or what is told how many of how many methods are done.
+        progress: whether to show a progress bar.
         epsilon: what the measurement spent; with a truth, errors are also shown as so many times a lower bound.
         isolate: whether methods run in a worker, a process that stays for the next comparison. One that dies, is late
             or runs out of memory is replaced. If not, they run here, where a debugger sees them and nothing stops them.

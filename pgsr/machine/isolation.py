@@ -105,6 +105,7 @@ class Worker:
         self._messages: queue.SimpleQueue = queue.SimpleQueue()
         self._owner, self._lock, self.closed = os.getpid(), threading.Lock(), False
         self.last: TaskEnd | None = None
+        self._counted = 0.0
 
     def compute(
         self,
@@ -138,7 +139,7 @@ class Worker:
                 self._end()
                 raise
             if outcome.reusable:
-                self.last = outcome
+                self.last, self._counted = outcome, self._counted + outcome.cpu_seconds
             else:
                 self._end()
             return outcome
@@ -147,23 +148,24 @@ class Worker:
         started, baseline = False, 0
         try:
             found = self._asked(data, start_limit)
-            if isinstance(found, _Changed):
+            if found == _CHANGED:
                 self._end()
                 found = self._asked(data, start_limit)
-            if isinstance(found, _Ready):
-                started, baseline = True, found.baseline_bytes
+            if isinstance(found, int):
+                started, baseline = True, found
                 found = self._answer(time_limit)
         except queue.Empty:
             assert self._process is not None
             pid = self._process.pid
-            peak, cpu = peak_memory(pid), _cpu_of(pid)
+            peak, cpu = peak_memory(pid), _cpu_of(pid) - self._counted
             self._end()
             late = "" if started else f"the process did not start within {start_limit:g} s; the machine is too busy"
             return TaskEnd(None, late, True, started, peak, baseline, cpu_seconds=cpu)
         if isinstance(found, TaskEnd):
             return found
         code = None if self._process is None else self._process.wait()
-        return TaskEnd(error=f"the process died with exit code {code}{self._last_words()}")
+        lines = self._last_words()
+        return TaskEnd(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
 
     def _asked(self, data: tuple[bytes, ...], start_limit: float) -> Any:
         """Send a task, and wait for the first message."""
@@ -211,29 +213,22 @@ class Worker:
                 limit = max(0.0, limit - (time.monotonic() - since))
             compiles = found
 
-    def _last_words(self) -> str:
-        """Give the last line that the process wrote to standard error, after a colon."""
+    def _last_words(self) -> list[str]:
+        """Give the lines that the process wrote to standard error."""
         if self._log is None:
-            return ""
+            return []
         self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f": {lines[-1]}" if lines else ""
-
-    def kill(self) -> None:
-        """End the process now, for good. A caller that waits for its answer hears that it died."""
-        self.closed = True
-        if self._process is not None and self._owner == os.getpid():
-            with contextlib.suppress(OSError):
-                self._process.kill()
+        return self._log.read().decode(errors="replace").strip().splitlines()
 
     def close(self) -> None:
-        """End the process, for good, and wait until it is gone; one of a process that this one is a copy of stays."""
+        """End the process now, for good; a caller that waits for its answer hears that it died."""
         self.closed = True
         if self._owner == os.getpid():
             self._end()
 
     def _end(self) -> None:
         process, log, self._process, self._log, self.last = self._process, self._log, None, None, None
+        self._counted = 0.0
         if process is not None:
             process.kill()
             process.wait()
@@ -287,17 +282,9 @@ def peak_memory(pid: int | None = None) -> int:
         return 0
 
 
-@dataclass(frozen=True)
-class _Ready:
-    """The message that a process is about to start its task, with the memory that it holds."""
-
-    baseline_bytes: int
-
-
-@dataclass(frozen=True)
-class _Changed:
-    """The message that a module has changed on disk, so the task is for a new process."""
-
+# A process says whether it compiles (a bool), what memory it holds as its task starts (an int), and how that ended
+# (a TaskEnd); or that a module has changed on disk, so the task is for a new process:
+_CHANGED = "changed"
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FORGET = Path("/proc/self/clear_refs")
@@ -323,15 +310,18 @@ def serve() -> None:
 
     compilation.listen(say)
     warmed, sources, counted = {b""}, dict[str, int](), 0.0
-    before: tuple[str, list[str], dict[str, str]] = (os.getcwd(), [], dict(os.environ))
+    before = dict(os.environ)
     while True:
-        now, warm_up, task = pickle.loads(asked.get())
+        (folder, sys.path[:], environment), warm_up, task = pickle.loads(asked.get())
         found = _sources()
         if any(found.get(file) != written for file, written in sources.items()):
-            say(_Changed())
+            say(_CHANGED)
             continue
-        _move(before, now)
-        before = now
+        os.chdir(folder)
+        for name in before.keys() - environment.keys():
+            os.environ.pop(name, None)
+        os.environ.update(environment.items() - before.items())  # those that libraries set stay
+        before = environment
         end = _done(warm_up if warm_up not in warmed else b"", task, counted, say)
         warmed.add(warm_up)
         counted, sources = _cpu_of(), sources | _sources()
@@ -357,7 +347,7 @@ def _done(warm_up: bytes, task: bytes, counted: float, say: Callable[[Any], None
         ctypes.CDLL(None).malloc_trim(0)  # what earlier tasks left would hide what this one takes
     forgets = forget_peak()
     baseline = psutil.Process().memory_info().rss
-    say(_Ready(baseline))
+    say(baseline)
     used = _cpu_of()
     try:
         value = pickle.loads(task)()
@@ -373,17 +363,6 @@ def _done(warm_up: bytes, task: bytes, counted: float, say: Callable[[Any], None
         return cloudpickle.dumps(replace(end, value=value))
     except Exception as failure:
         return pickle.dumps(replace(end, error=f"what it returned cannot be sent: {type(failure).__name__}: {failure}"))
-
-
-def _move(before: tuple[str, list[str], dict[str, str]], now: tuple[str, list[str], dict[str, str]]) -> None:
-    """Take over the caller's working directory, module path and environment, as far as they changed."""
-    if now[0] != before[0]:
-        os.chdir(now[0])
-    if now[1] != before[1]:
-        sys.path[:] = now[1]
-    for name in before[2].keys() - now[2].keys():
-        os.environ.pop(name, None)
-    os.environ.update({name: value for name, value in now[2].items() if before[2].get(name) != value})
 
 
 def _sources() -> dict[str, int]:

@@ -20,7 +20,6 @@ from pgsr.experiments.benchmarks.compare import (
     VariantSection,
     compared,
     notes_text,
-    verdict,
     whole,
 )
 from pgsr.experiments.benchmarks.lanes import Lanes

@@ -128,7 +128,7 @@ def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
 
 
 def test_arms_of_all_comparisons_share_a_process_and_one_that_is_replaced_spoils_none():
-    told, last = [], None
+    last = None
 
     @dataclass(frozen=True)
     class Telling(TakesAll):
@@ -138,14 +138,13 @@ def test_arms_of_all_comparisons_share_a_process_and_one_that_is_replaced_spoils
             return replace(TreeProjection().solve(problem), reason=f"{os.getpid()}")
 
     arms = [Telling("one"), Doing("die", lambda: os._exit(3)), Telling("two"), Telling("three")]
-    for progress in (False, lambda done, total: told.append((done, total))):
-        rows = compare(PROBLEM, arms, progress=progress).rows
+    for _ in range(2):
+        rows = compare(PROBLEM, arms, progress=False).rows
         assert [row.status.name for row in rows] == ["OPTIMAL", "FAILED", "OPTIMAL", "OPTIMAL"]
         pids = [rows[i].reason for i in (0, 2, 3)]
         assert pids[1] == pids[2] != pids[0], "one died"
         assert last in (None, pids[0]), "it stayed for the next comparison"
         last = pids[2]
-    assert told == [(done, 4) for done in range(5)]
 
 
 def test_without_isolation_arms_run_here_and_raise():
