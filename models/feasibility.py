@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
@@ -72,6 +71,8 @@ def contradicting_sum(program: Program, seconds: float) -> ContradictingSum | No
     above = sparse.hstack([program.order, sparse.csr_array((k, 2 * m)), -sparse.eye_array(k)], format="csr")
     low, high = np.maximum(program.lower, program.reach[0]), np.minimum(program.upper, program.reach[1])
     box = np.stack([np.append(low, np.zeros(2 * m + k)), np.append(high, np.full(2 * m + k, np.inf))], axis=1)
+    from scipy.optimize import linprog  # which takes a tenth of a second
+
     answer: Any = linprog(
         np.append(np.zeros(n), np.ones(2 * m + k)),
         A_ub=above if k else None,
@@ -107,6 +108,8 @@ def some_point(program: Program, seconds: float) -> np.ndarray:
     if satisfies(program, origin):
         return origin
     n_equal, n_above = len(program.right), len(program.order_right)
+    from scipy.optimize import linprog
+
     found: Any = linprog(
         np.zeros(program.n),
         A_ub=program.order if n_above else None,

@@ -1,5 +1,7 @@
 """The command `pgsr`, also as `python -m pgsr`: without the packages of its extra, a sentence that names it."""
 
+import sys
+
 from pgsr.machine.extras import extra_of_command
 
 
@@ -7,6 +9,11 @@ def main() -> None:
     """Run the command line; exit code 2 if its packages are not installed."""
     with extra_of_command("release"):
         from pgsr import cli
+
+        if sys.argv[1:2] in ([], ["--help"], ["compare"]):  # which takes a second
+            from pgsr.experiments.commands.comparing import compare_table
+
+            cli.app.command("compare", rich_help_panel=cli.LOOK, epilog=cli.COMPARE)(compare_table)
     cli.main()
 
 

@@ -6,27 +6,29 @@ import textwrap
 import time
 from base64 import b64encode
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from functools import partial
 from html import escape
 from itertools import groupby
 from pathlib import Path
 
+import pgsr
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
-from pgsr.comparison.comparing import compare, template_of_arms
+from pgsr.comparison.comparing import row_of, with_best_bounds
 from pgsr.comparison.table import frames, notes
 from pgsr.datasets import census_like, flights
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled, NoisyVariants, Size, Variant, chosen
+from pgsr.experiments.benchmarks.lanes import Lanes
+from pgsr.experiments.benchmarks.variants import Labelled, NoisyVariants, Size, Variant, chosen
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.engine.progress import Progress
-from pgsr.machine.isolation import Template
+from pgsr.methods.method import Status
 from pgsr.models import Direct
+from pgsr.own_methods import METHODS
+from pgsr.problems.tolerances import ACCEPTED_GAP
 
 
 class Data(StrEnum):
@@ -42,6 +44,35 @@ class Data(StrEnum):
         """The name of its groups."""
         pairs = {Data.TAXI: "pairs of taxi and neighbourhood", Data.FLIGHTS: "pairs of aircraft and airport"}
         return pairs.get(self, "households")
+
+
+MOST_FOR_SOLVERS = 100_000
+"""Cells of a table of one's own up to which general solvers are asked, too; most would only reach their limits."""
+
+
+@dataclass(frozen=True)
+class OwnTable:
+    """A table of one's own, a row per group.
+
+    Attributes:
+        path: of a CSV or Parquet file.
+        regions: columns, from the largest regions down.
+        members: the column of sizes.
+        max_size: the largest size that is told apart.
+    """
+
+    path: Path
+    regions: tuple[str, ...]
+    members: str
+    max_size: int
+
+    groups = "groups"
+
+    def __str__(self) -> str:
+        return self.path.stem
+
+    def truth(self) -> CountOfCounts:
+        return pgsr.read(self.path, self.regions, size=self.members, max_size=self.max_size)
 
 
 @dataclass(frozen=True)
@@ -64,7 +95,7 @@ class CompareExperiment:
     """The values that fix a comparison. The same values give the same noise and the same answers.
 
     Attributes:
-        data: the hierarchy.
+        data: the hierarchy, or a table of one's own.
         size: of the census-like hierarchy, 13 regions x 11 sizes, 61 x 21 or 3,195 x 1,001; for `census2000` counties
             or tracts; the others have one size. At the small one problems are asked alone, no releases. At full size
             only the methods of pgsr run, and CLARABEL on M_H beside them.
@@ -77,7 +108,7 @@ class CompareExperiment:
             data's own on all levels, and a section with sizes per level besides.
     """
 
-    data: Data = Data.CENSUS
+    data: Data | OwnTable = Data.CENSUS
     size: Size = Size.STATES
     epsilon: Fraction = Fraction(1)
     seed: str = "compare"
@@ -86,7 +117,7 @@ class CompareExperiment:
     max_sizes: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.data, self.size) not in _TRUTHS:
+        if isinstance(self.data, Data) and (self.data, self.size) not in _TRUTHS:
             raise ArgumentError(f"{self.data} has one size; leave out the size {self.size}")
 
     @property
@@ -96,7 +127,7 @@ class CompareExperiment:
     @property
     def is_national(self) -> bool:
         """Say whether only the methods run that can at this size."""
-        return self.size is Size.FULL or self.data is not Data.CENSUS
+        return self.size is Size.FULL or self.data in (Data.TAXI, Data.CENSUS2000, Data.FLIGHTS)
 
     @property
     def before(self) -> "CompareExperiment | None":
@@ -113,7 +144,7 @@ class CompareExperiment:
         return re.sub(r"[^\w.-]", "_", f"{of}{self.data}{size}-epsilon-{self.epsilon}-seed-{self.seed}")
 
     def truth(self) -> CountOfCounts:
-        return _TRUTHS[self.data, self.size]()
+        return self.data.truth() if isinstance(self.data, OwnTable) else _TRUTHS[self.data, self.size]()
 
     def title(self, truth: CountOfCounts) -> str:
         """Say in words what is compared on.
@@ -129,55 +160,90 @@ class CompareExperiment:
         largest = " / ".join(f"{k:,}" for k in self.max_sizes or (truth.max_size,))
         return f"{groups} in {regions}, sizes 0 to {largest}, epsilon {self.epsilon}"
 
-    def run(
-        self,
-        truth: CountOfCounts,
-        say: Callable[[str], None] = lambda line: None,
-        templates: Sequence[Template] = (),
-    ) -> list[VariantSection]:
-        """Compare all arms of all variants on the same noise.
-
-        Args:
-            truth: the counts to compare on.
-            say: is told the tables of every problem when it is done.
-            templates: where the arms' processes come from, each one at a time; one of its own if empty.
+    def parts(self, truth: CountOfCounts) -> list[tuple[Variant, list[Labelled]]]:
+        """List the variants that are asked, each with its arms on one noise.
 
         Raises:
             ArgumentError: a problem is unknown.
         """
-        with nullcontext(None) if templates else template_of_arms(*IMPORTS) as alone:
-            started = templates if alone is None else (alone,)
-            noisy, parts = NoisyVariants(truth, self.epsilon, self.seed, self.max_sizes or None), []
-            for variant in chosen(self.problems):
-                arms = variant.arms(noisy, self.size)
-                if self.is_national and variant.words.startswith("M_H: "):
-                    arms.append(("Direct('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Direct("CLARABEL")))
-                if arms:
-                    parts.append((variant, arms))
-            sections = []
-            progress = Progress("compare", sum(len(arms) for _, arms in parts), say, "method")
-            for place, (variant, arms) in enumerate(parts, start=1):
-                start, tell = time.monotonic(), partial(_tell, progress, variant, arms)
-                table = compare(Problem.m_h(noisy.of(View.COUNTS)), arms, self._limit(arms), truth, tell, started)
-                sections.append(VariantSection(variant.key, self.title(truth), Comparison(table.rows, variant.words)))
-                progress.show(f"\n{section_text(sections[-1])}\n")
-                methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
-                seconds = time.monotonic() - start
-                progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
-            progress.close()
-        return sections
+        noisy, parts = NoisyVariants(truth, self.epsilon, self.seed, self.max_sizes or None), []
+        large = isinstance(self.data, OwnTable) and truth.counts.size > MOST_FOR_SOLVERS
+        for variant in chosen(self.problems):
+            arms = variant.arms(noisy, Size.FULL if large else self.size)
+            if self.is_national and variant.words.startswith("M_H: "):
+                arms.append(("Direct('CLARABEL')", Problem.m_h(noisy.of(View.COUNTS)), Direct("CLARABEL")))
+            if arms:
+                parts.append((variant, arms))
+        return parts
 
-    def _limit(self, arms: list[Labelled]) -> float:
+    def limit_of(self, arms: list[Labelled]) -> float:
         """Give releases, which no solver decides and nothing proves, ten times as long."""
         return self.limit * (1 if any(isinstance(target, Problem) for _, target, _ in arms) else 10)
 
 
-def _tell(progress: Progress, variant: Variant, arms: list[Labelled], done: int, total: int) -> None:
-    """Be told by `pgsr.compare` how many arms are done, and name the one that runs."""
-    if done:
-        progress.advance()
-    if done < total:
-        progress.begin(f"{variant.words.partition(':')[0]}: {arms[done][0]}")
+def compared(
+    asked: Sequence[tuple[CompareExperiment, CountOfCounts]], say: Callable[[str], None], lanes: Lanes
+) -> list[VariantSection]:
+    """Have all arms of all comparisons answered, one after another in every lane.
+
+    Args:
+        asked: comparisons, with the counts to compare on.
+        say: is told the tables of every problem when it is done.
+        lanes: who answers the arms.
+    """
+    parts = [
+        (one, truth, variant, arms, lanes.begin(arms, one.limit_of(arms)))
+        for one, truth in asked
+        for variant, arms in one.parts(truth)
+    ]
+    sections, start, before = [], time.monotonic(), None
+    progress = Progress("compare", sum(len(arms) for *_, arms, _ in parts), say, "method")
+    for place, (one, truth, variant, arms, ends) in enumerate(parts, start=1):
+        if one is not before:
+            before = one
+            progress.show(f"\n{one.title(truth)}; {one.limit:g} s a method, {10 * one.limit:g} s a release")
+        rows = []
+        for (label, target, _), end in zip(arms, ends, strict=True):
+            progress.begin(f"{variant.words.partition(':')[0]}: {label}")
+            rows.append(row_of(label, target, *end.result(), truth, None))
+            progress.advance()
+        rows = with_best_bounds(rows, [target for _, target, _ in arms])
+        sections.append(VariantSection(variant.key, one.title(truth), Comparison(rows, variant.words)))
+        progress.show(f"\n{section_text(sections[-1])}\n")
+        methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
+        seconds = time.monotonic() - start
+        progress.tell(f"{place:2} of {len(parts)}  {seconds:6,.1f} s  {methods:10}  {variant.words}")
+    progress.close()
+    return sections
+
+
+def verdict(sections: Sequence[VariantSection]) -> str:
+    """Say in a sentence whether all proved optima agree, and where a method of pgsr proved one first.
+
+    Only problems count where a method of pgsr and a solver answered.
+    """
+    differ, unproved, n, own, first = [], [], 0, 0, 0
+    ours = {repr(entry.method) for entry in METHODS}
+    for section in sections:
+        if section.key == "releases":
+            continue
+        n += 1
+        proved = [row for row in section.table.rows if row.status is Status.OPTIMAL]
+        optima = [float(row.result.certificate.objective or 0) for row in proved if row.result.certificate]
+        name = section.table.title.partition(":")[0]
+        if not optima:
+            unproved.append(name)
+        elif max(optima) - min(optima) > ACCEPTED_GAP * max(1.0, min(optima)):
+            differ.append(name)
+        labels = {row.method for row in section.table.rows}
+        if labels & ours and labels - ours:
+            own += 1
+            fastest = min(proved, key=lambda row: row.result.seconds.total, default=None)
+            first += fastest is not None and fastest.method in ours
+    said = f"{n - len(unproved) - len(differ)} of {n} problems: all proved optima agree"
+    said += f"; nothing proves {', '.join(unproved)}" if unproved else ""
+    said += f"; optima differ of {', '.join(differ)}" if differ else ""
+    return f"{said}; pgsr first in {first} of {own} where it has an algorithm" if n else "releases alone: no optimum"
 
 
 def writable(folder: Path) -> Path:
@@ -194,8 +260,11 @@ def writable(folder: Path) -> Path:
         raise DataError(f"cannot write to {folder}: {error.strerror}; choose another folder with --out") from None
 
 
-def write(sections: Sequence[VariantSection], folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths."""
+def write(sections: Sequence[VariantSection], folder: Path, name: str, about: str = "") -> tuple[Path, Path, Path]:
+    """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths.
+
+    The page begins with `about`, which is HTML.
+    """
     import pandas as pd
 
     parquet, png, page = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
@@ -207,7 +276,7 @@ def write(sections: Sequence[VariantSection], folder: Path, name: str) -> tuple[
         tables.append(frame)
     pd.concat(tables, ignore_index=True).to_parquet(parquet, index=False)
     whole(sections).plot().savefig(png, dpi=100)
-    page.write_text(as_html(sections, png.read_bytes()), encoding="utf-8")
+    page.write_text(as_html(sections, png.read_bytes(), about), encoding="utf-8")
     return parquet, png, page
 
 
@@ -230,9 +299,9 @@ def section_text(section: VariantSection) -> str:
     return "\n".join([section.table.title, *(frame.to_string(index=False) for frame in frames(section.table))])
 
 
-def as_html(sections: Sequence[VariantSection], figure: bytes) -> str:
-    """Make one page without links to other files: every section, and the figure."""
-    parts = []
+def as_html(sections: Sequence[VariantSection], figure: bytes, about: str) -> str:
+    """Make one page without links to other files: what it is about, every section, and the figure."""
+    parts = [about]
     for part, those in groupby(sections, key=lambda section: section.part):
         parts.append(f"<h1>{escape(part)}</h1>")
         for section in those:

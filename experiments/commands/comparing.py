@@ -1,9 +1,7 @@
 """The command that compares every variant; it imports no other experiment, which would take as long as its own work."""
 
-import os
-from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +9,21 @@ import typer
 from rich.console import Console
 
 from pgsr import View
-from pgsr.comparison.comparing import template_of_arms
 from pgsr.errors import ArgumentError
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, notes_text, writable, write
-from pgsr.experiments.benchmarks.variants import IMPORTS, KEYS, Size, chosen
+from pgsr.experiments.benchmarks.compare import (
+    CompareExperiment,
+    Data,
+    OwnTable,
+    VariantSection,
+    compared,
+    notes_text,
+    verdict,
+    writable,
+    write,
+)
+from pgsr.experiments.benchmarks.lanes import Lanes
+from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app
-from pgsr.machine.isolation import Template
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.budget import exact
@@ -57,19 +64,73 @@ def compare(
     experiment = CompareExperiment(
         data, size, exact(epsilon), seed, time_limit, tuple(problem or ()), _sizes(sizes_per_level)
     )
+    page_of(experiment, out)
+
+
+def compare_table(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet, a row per group.")],
+    regions: Annotated[str, typer.Option(help="Columns, from the largest regions down, as Country,State,County.")],
+    size: Annotated[str, typer.Option(help="The column with numbers of members.")],
+    max_size: Annotated[int, typer.Option(help="The largest size that is told apart.", min=1)],
+    epsilon: Annotated[str, typer.Option(help="Total privacy budget, as '1', '0.1' or '1/3'.")] = "1",
+    seed: Annotated[str, typer.Option(help="Any text; the same text gives the same noise.")] = "compare",
+    time_limit: Annotated[float, typer.Option(help="Seconds per method, a tenth of a release's.", min=1)] = 2.0,
+    out: Annotated[Path, typer.Option(help="Folder for page, table, figure and script.")] = Path("results/compare"),
+) -> None:
+    """Put all methods side by side on your own table, for research: the page shows private errors."""
+    table = OwnTable(file.resolve(), tuple(name.strip() for name in regions.split(",")), size, max_size)
+    page_of(CompareExperiment(table, epsilon=exact(epsilon), seed=seed, time_limit=time_limit), out)
+
+
+def page_of(experiment: CompareExperiment, out: Path) -> None:
+    """Compare, print the tables and the verdict, and write the page; of one's own table also the script."""
     console = Console(width=None if Console().is_terminal else 150)
     writable(out)
     chosen(experiment.problems)
-    with ExitStack() as open_ones:
-        templates = [open_ones.enter_context(one) for one in templates_by_core()]
-        from pgsr.figures import notebook_figure  # noqa: F401 - a second that the template's imports take longer than
-
-        sections = _compared(experiment, console, templates)
-    parquet, png, page = write(sections, out, experiment.name)
+    with Lanes() as lanes:
+        sections = _compared(experiment, console, lanes)
+    about, table = "", experiment.data
+    if isinstance(table, OwnTable):
+        script = SCRIPT.format(
+            name=experiment.name, table=table, path=str(table.path), experiment=experiment,
+            epsilon=str(experiment.epsilon), out=str(out.resolve()),
+        )  # fmt: skip
+        (out / f"{experiment.name}.py").write_text(script, encoding="utf-8")
+        about = ABOUT.format(seed=escape(experiment.seed), script=escape(script))
+    parquet, png, page = write(sections, out, experiment.name, about)
     console.print(f"\ntable   {parquet}\npage    {page}\nfigure  {png}", highlight=False)
+    if about:
+        console.print(f"script  {out / experiment.name}.py", highlight=False)
+    console.print(f"\n{verdict(sections)}", highlight=False)
 
 
-def _compared(experiment: CompareExperiment, console: Console, templates: Sequence[Template]) -> list[VariantSection]:
+SCRIPT = '''"""Makes {name}.html again. The page is for research: it shows errors against a private table."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pgsr
+from pgsr.experiments.benchmarks.compare import CompareExperiment, OwnTable
+from pgsr.experiments.commands.comparing import page_of
+
+table = OwnTable(Path({path!r}), {table.regions!r}, {table.members!r}, {table.max_size})
+experiment = CompareExperiment(
+    table, epsilon=Fraction({epsilon!r}), seed={experiment.seed!r}, time_limit={experiment.time_limit}
+)
+page_of(experiment, Path({out!r}))
+
+# One problem alone, by methods that you name:
+truth = pgsr.read({path!r}, {table.regions!r}, size={table.members!r}, max_size={table.max_size})
+noisy = pgsr.measure(truth, "counts", epsilon={epsilon!r}, seed={experiment.seed!r})
+print(pgsr.compare(pgsr.Problem.m_h(noisy), ["pgsr", "highs"], truth=truth, progress=False))
+'''
+
+ABOUT = """<p><strong>For research, not for publication.</strong> The noise comes from the seed {seed!r}, so anybody can
+draw it again, and errors are measured against the private table. <code>pgsr release</code> publishes.</p>
+<details><summary>The script that makes this page</summary><pre>{script}</pre></details>"""
+
+
+def _compared(experiment: CompareExperiment, console: Console, lanes: Lanes) -> list[VariantSection]:
     """Compare, and print the tables."""
     sizes = experiment.max_sizes
     truth = experiment.truth()
@@ -81,27 +142,18 @@ def _compared(experiment: CompareExperiment, console: Console, templates: Sequen
     console.print(
         f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
         f"cumulative counts and ranked sizes. Research noise (seed {experiment.seed!r}): no privacy claim.\n"
-        f"Two methods run at a time, each in a process of its own for at most {experiment.limit:g} s, "
-        f"releases {10 * experiment.limit:g} s.\n",
+        "Two methods run at a time, each on a processor of its own.\n",
         highlight=False,
     )
     say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
-    sections, before = [], experiment.before
+    asked, before = [(experiment, truth)], experiment.before
     if before is not None:
         small = before.truth()
         say(f"First {before.title(small)}, on which every solver answers what it is made for.")
-        sections = before.run(small, say, templates)
-        say("")
-    sections += experiment.run(truth, say, templates)
+        asked.insert(0, (before, small))
+    sections = compared(asked, say, lanes)
     say(f"\n{notes_text(sections)}")
     return sections
-
-
-def templates_by_core() -> list[Template]:
-    """Make a template for each of two processors, so that two arms run at a time; one where processors are unnamed."""
-    if not hasattr(os, "sched_getaffinity"):
-        return [template_of_arms(*IMPORTS)]
-    return [template_of_arms(*IMPORTS, core=core) for core in sorted(os.sched_getaffinity(0))[:2]]
 
 
 def _sizes(text: str) -> tuple[int, ...]:

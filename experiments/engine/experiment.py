@@ -19,6 +19,7 @@ from pgsr.data.counts import LARGEST_DENSE
 from pgsr.errors import DataError
 from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
+from pgsr.machine.isolation import TaskEnd, Worker
 from pgsr.methods import Mechanism, Method, PostProcess
 from pgsr.noise import Measurement
 from pgsr.noise.step import NoiseStep
@@ -312,6 +313,27 @@ class Task:
         return self.experiment.measure(
             Trial(self.cell, self.arm, self.data, truth, self.experiment.seed, self.time_limit)
         )
+
+
+STARTS = 3
+"""Processes that a task gets where a busy machine does not import and warm up in time."""
+
+
+class ComputedTask(Protocol):
+    """What a worker computes: a cell of a sweep, or a method on an instance."""
+
+    @property
+    def time_limit(self) -> float: ...
+
+    def warm_up(self) -> object: ...
+
+    def compute(self) -> object: ...
+
+
+def computed(task: ComputedTask, worker: Worker) -> TaskEnd:
+    """Compute a task in a worker. Of tasks that share a process the first warms up for all."""
+    warm_up = task.warm_up if worker.last is None else None
+    return worker.compute(task.compute, warm_up, task.time_limit, STARTS)
 
 
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:

@@ -1,7 +1,7 @@
 """The runner of missing cells: here on several cores, or on the workers of a Dask scheduler.
 
-Cells are computed in processes of their own (`engine.worker`), killed at a cell's time limit; whatever a cell does, the
-sweep goes on. Short cells of one data set and arm share such a process; long ones, and those whose seconds are the
+Cells are computed in other processes (`pgsr.machine.isolation`), killed at a cell's time limit; whatever a cell does,
+the sweep goes on. Short cells of one data set and arm share such a process; long ones, and those whose seconds are the
 result, have one each. One thread per job waits for a process, so memory is shared out in one place. Only this process
 writes to the store, also for a scheduler, whose workers need no common disk; they need the same sources, and say so
 where they differ.
@@ -23,13 +23,13 @@ import joblib
 
 from pgsr.errors import MemoryNeededError
 from pgsr.experiments.engine.digest import code_digest
-from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile, Task
+from pgsr.experiments.engine.experiment import Experiment, ExperimentError, Profile, Task, computed
 from pgsr.experiments.engine.memory_gate import MemoryGate
 from pgsr.experiments.engine.progress import Progress
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn
-from pgsr.experiments.engine.worker import Worker
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
+from pgsr.machine.isolation import Worker
 
 ENDS = {
     "FAILED": CellState.FAILED,
@@ -168,8 +168,8 @@ def run(
 def compute_entry(task: Task, worker: Worker | None = None) -> StoredCell:
     """Compute one cell in a process of its own, or in a worker; every failure becomes an entry with its reason."""
     start = time.perf_counter()
-    with contextlib.closing(Worker()) if worker is None else contextlib.nullcontext(worker) as at_work:
-        outcome = at_work.compute(task)
+    with contextlib.closing(Worker(one_thread=True)) if worker is None else contextlib.nullcontext(worker) as at_work:
+        outcome = computed(task, at_work)
     finish = partial(
         StoredCell,
         cell=task.cell,
@@ -236,11 +236,11 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
                 with gate.hold(needed, task.cell.key):
                     if queue.stopped:
                         break
-                    with contextlib.closing(Worker()) as worker:
+                    with contextlib.closing(Worker(one_thread=True)) as worker:
                         workers.add(worker)
                         while task is not None and not queue.stopped:
                             results.put(compute_entry(task, worker))
-                            short = share and worker.reusable and worker.work < SHORT
+                            short = share and worker.last is not None and worker.last.work < SHORT
                             task = queue.alike(task) if short else None
                         workers.discard(worker)
         except BaseException as error:  # the thread that waits for results raises it
@@ -264,7 +264,7 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
         # After Ctrl-C or a full disk: threads cannot be stopped, but what they wait for can.
         queue.stopped = True
         for worker in list(workers):
-            worker.kill()
+            worker.close()
         for thread in threads:
             thread.join(timeout=5)
 

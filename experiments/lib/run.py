@@ -13,8 +13,9 @@ from pgsr.certificates.certificate import objective, violations
 from pgsr.comparison.comparing import SOLVER_SHARE, label_of
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
-from pgsr.experiments.engine.worker import Worker
+from pgsr.experiments.engine.experiment import computed
 from pgsr.experiments.lib.folder import BuiltInstance, is_built, problem_of, read
+from pgsr.machine.isolation import Worker
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import Method
 from pgsr.methods.toys import toy_of
@@ -103,7 +104,7 @@ def run(
     with out.open("a") as file:
         file.write("\n" * torn)  # else the next line would be torn with it
         for method in methods:
-            label, late, worker = label_of(method), set[tuple[str, str]](), None
+            label, late, worker = label_of(method), set[tuple[str, str]](), Worker(one_thread=True)
             for one in built:
                 if not takes(method, problems[one.name]):
                     continue
@@ -113,11 +114,7 @@ def run(
                     if group in late:
                         answer = {"status": NOT_TRIED, "reason": "it ran into the limit on a smaller one"}
                     else:
-                        worker = Worker() if worker is None else worker
-                        answer, alive = _outcome(worker, Solve(where[one.name], method, time_limit))
-                        if not alive:
-                            worker.close()
-                            worker = None
+                        answer = _outcome(worker, Solve(where[one.name], method, time_limit))
                     row = _about(one, label, time_limit) | answer
                     file.write(json.dumps(row) + "\n")
                     file.flush()
@@ -126,8 +123,7 @@ def run(
                         say(f"{label:28} {one.name:40} {row['status']:10} {row.get('seconds', time_limit):8.2f} s")
                 if row["status"] in (Status.TIMED_OUT.name, NOT_TRIED):
                     late.add(group)
-            if worker is not None:
-                worker.close()
+            worker.close()
     wanted, labels = {one.name for one in built}, {label_of(method) for method in methods}
     return pd.DataFrame([row for (name, label), row in done.items() if name in wanted and label in labels])
 
@@ -202,14 +198,14 @@ def _objective(problem: Problem, estimate: Estimate, result: Result) -> float:
     return objective(problem, estimate)
 
 
-def _outcome(worker: Worker, task: Solve) -> tuple[dict[str, Any], bool]:
-    """The row of a task, and whether the worker may go on."""
-    found = worker.compute(task)  # pyright: ignore[reportArgumentType], it asks for these three members alone
+def _outcome(worker: Worker, task: Solve) -> dict[str, Any]:
+    """The row of a task."""
+    found = computed(task, worker)
     if found.timed_out:
-        return {"status": Status.TIMED_OUT.name, "reason": "killed at the limit"}, False
+        return {"status": Status.TIMED_OUT.name, "reason": "killed at the limit"}
     if found.error:
-        return {"status": Status.FAILED.name, "reason": found.error}, False
-    return found.value, True
+        return {"status": Status.FAILED.name, "reason": found.error}
+    return found.value
 
 
 def _about(one: BuiltInstance, label: str, time_limit: float) -> dict[str, Any]:

@@ -1,32 +1,24 @@
 """Methods side by side on the same noisy hierarchy."""
 
-import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from math import nan
-from queue import SimpleQueue
 
 import numpy as np
 
-from pgsr import own_methods
 from pgsr.certificates import Certificate, certify
 from pgsr.certificates.certificate import OUR_PROOFS, is_decided
 from pgsr.checks import checked_limit, require_kind
 from pgsr.comparison.row import Row
 from pgsr.comparison.table import Comparison
 from pgsr.data.counts import CountOfCounts
-from pgsr.data.estimate import Estimate
-from pgsr.data.views import View
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.machine import compilation
 from pgsr.machine.extras import extra
-from pgsr.machine.isolation import TaskEnd, Template, run_isolated
-from pgsr.methods import metrics, toys
+from pgsr.machine.isolation import TaskEnd, Worker, session_worker
+from pgsr.methods import metrics
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import ANSWERED, Method, PostProcess, Result, Seconds, Status
 from pgsr.methods.toys import toy_of
@@ -47,11 +39,11 @@ def compare(
     methods: Iterable[Arm],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
-    progress: bool | Callable[[int, int], None] = True,
-    templates: Sequence[Template] = (),
+    progress: bool = True,
     epsilon: Number | None = None,
+    isolate: bool = True,
 ) -> Comparison:
-    """Run every arm in a process of its own and judge all answers alike.
+    """Run every arm in another process, and judge all answers alike.
 
     Args:
         problem: what plain methods solve, or a measurement that plain post-processes estimate from.
@@ -59,12 +51,11 @@ def compare(
             the same truth.
         time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
         truth: for errors per level. Only this process sees it, never an arm.
-        progress: whether to show a progress bar; or what is told how many of how many arms are done, before each and
-            at the end.
-        templates: where the processes come from, `template_of_arms()`; one of this comparison's own if empty. Several
-            comparisons that share one import every solver once. Of several, each runs an arm at a time.
+        progress: whether to show a progress bar.
         epsilon: what each arm's measurement spent in all to hide an entity that is added or removed. With it and a
             truth, errors are also shown as so many times `pgsr.bounds.lower_bound`.
+        isolate: whether arms run in a worker, a process that stays for the next comparison. If not, they run here:
+            a debugger sees them, what they raise is raised, nothing stops them, and their memory is unknown.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
@@ -97,40 +88,30 @@ def compare(
             raise ArgumentError(f"epsilon={epsilon!r} is for bounds near a truth; give truth=..., or leave epsilon out")
         exact(epsilon)
     time_limit = checked_limit(time_limit)
-    rows = []
-    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress is True else True)
-    tell = progress if callable(progress) else lambda done, total: None
-    with nullcontext(None) if templates else template_of_arms() as alone:
-        free: SimpleQueue[Template] = SimpleQueue()
-        for one in templates if alone is None else (alone,):
-            free.put(one)
-
-        def run(target: Measurement | Problem, solver: Method | PostProcess) -> tuple[Result, TaskEnd]:
-            mine = free.get()
-            try:
-                return _run(target, solver, time_limit, mine)
-            finally:
-                free.put(mine)
-
-        pool = ThreadPoolExecutor(max(1, len(templates)))
-        ends = [pool.submit(run, target, solver) for _, target, solver in arms]
-        try:
-            for (label, target, _), end in zip(bar, ends, strict=True):
-                bar.set_postfix_str(label)
-                tell(len(rows), len(arms))
-                result, outcome = end.result()
-                errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
-                name = target.label if isinstance(target, Problem) else f"{target.label} view"
-                if result.certificate is not None:
-                    name = result.certificate.problem
-                rows.append(Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes))
-        finally:  # an interrupted comparison starts no further arm
-            pool.shutdown(wait=False, cancel_futures=True)
-    tell(len(rows), len(arms))
-    return Comparison(_with_best_bounds(rows, [target for _, target, _ in arms]), _title(problem))
+    worker, rows = session_worker() if isolate else None, []
+    bar = tqdm(arms, desc="compare", unit="arm", disable=None if progress else True)
+    for label, target, solver in bar:
+        bar.set_postfix_str(label)
+        rows.append(row_of(label, target, *answered(target, solver, time_limit, worker), truth, epsilon))
+    return Comparison(with_best_bounds(rows, [target for _, target, _ in arms]), _title(problem))
 
 
-def _with_best_bounds(rows: list[Row], targets: list[Measurement | Problem]) -> list[Row]:
+def row_of(
+    label: str,
+    target: Measurement | Problem,
+    result: Result,
+    outcome: TaskEnd,
+    truth: CountOfCounts | None,
+    epsilon: Number | None,
+) -> Row:
+    errors = errors_by_level(truth, result, epsilon) if truth is not None else {}
+    name = target.label if isinstance(target, Problem) else f"{target.label} view"
+    if result.certificate is not None:
+        name = result.certificate.problem
+    return Row(label, name, result, outcome.peak_bytes, errors, outcome.baseline_bytes)
+
+
+def with_best_bounds(rows: list[Row], targets: list[Measurement | Problem]) -> list[Row]:
     """Give every answer the best bound that is proved of the same problem, whoever's answer proved it."""
     best: dict[int, Certificate] = {}
     for row, target in zip(rows, targets, strict=True):
@@ -149,32 +130,6 @@ def _bounded(row: Row, best: Certificate | None) -> Row:
     if known.bound is not None and known.bound_by in OUR_PROOFS and known.bound >= best.bound:
         return row
     return replace(row, result=replace(row.result, certificate=known.with_bound(best.bound, best.bound_by)))
-
-
-def template_of_arms(*modules: str, core: int | None = None) -> Template:
-    """Make the process that arms are copies of, to be opened by `with`; it imports `modules` while its caller goes on.
-
-    Args:
-        modules: what arms need.
-        core: the processor on which all arms run, where two of them run at a time; any if None.
-
-    Example:
-        >>> with template_of_arms() as template:  # doctest: +SKIP
-        ...     tables = [compare(problem, methods, templates=[template]) for problem in problems]
-    """
-    return Template(partial(_prepare, modules, core))
-
-
-def _prepare(modules: tuple[str, ...], core: int | None) -> None:
-    """Import modules, and load the compiled loops of certificates, which are no arm's own."""
-    if core is not None:
-        os.sched_setaffinity(0, {core})
-    for module in modules:
-        with suppress(ImportError):  # the arm that needs it says so
-            import_module(module)
-    for problem in toys.problems():
-        if problem.view is not View.RANKED:
-            certify(problem, Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(problem.cells)))
 
 
 def _title(problem: Problem | Measurement) -> str:
@@ -221,29 +176,26 @@ def label_of(method: object) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", without)
 
 
-def _run(
-    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, template: Template
+def answered(
+    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, worker: Worker | None
 ) -> tuple[Result, TaskEnd]:
-    if isinstance(solver, Method) and isinstance(target, Problem):
-        reason = solver.supports(target)
-        if reason is not None:
-            return Result(Status.UNSUPPORTED, reason), TaskEnd()
+    """Have an arm answered in a worker, after a toy of the same kind, or here; and judge the answer."""
+    reason = solver.supports(target) if isinstance(solver, Method) and isinstance(target, Problem) else None
+    if reason is not None:
+        return Result(Status.UNSUPPORTED, reason), TaskEnd()
+    if worker is None:
+        return judged(target, _answer(target, solver, time_limit, compilation.seconds())), TaskEnd()
     limit = None if time_limit is None else time_limit * SOLVER_SHARE
     task, warm_up = partial(_answer, target, solver, limit), partial(_answer, toy_of(target), solver, limit)
-    outcome = run_isolated(task, warm_up, time_limit, template, _is_own(solver))
+    outcome = worker.compute(task, warm_up, time_limit)
     if not outcome.started:
-        reason = "did not start in time (imports, compilation); run it on a less busy machine; compiled code is kept"
+        reason = "did not start in time (imports, a toy); run it on a less busy machine"
         return Result(Status.FAILED, reason), TaskEnd()
     if outcome.timed_out:
         return Result(Status.TIMED_OUT, f"stopped after {time_limit:g} s without an answer"), outcome
     if outcome.error:
         return Result(Status.FAILED, outcome.error), outcome
     return judged(target, outcome.value), outcome
-
-
-def _is_own(solver: Method | PostProcess) -> bool:
-    """Say whether it is a method of our own catalogue, whose toys leave no thread, so a template may run them."""
-    return any(type(entry.method) is type(solver) and entry.method == solver for entry in own_methods.METHODS)
 
 
 def judged(target: Measurement | Problem, value: object) -> Result:
@@ -281,8 +233,10 @@ def _check_truth(truth: CountOfCounts, arms: list[tuple[str, Measurement | Probl
             )
 
 
-def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None) -> Result:
-    """The answer; one that reports no time gets ours, of the whole call. This process may have compiled for a toy."""
+def _answer(
+    target: Measurement | Problem, solver: Method | PostProcess, time_limit: float | None, compiled: float = 0.0
+) -> Result:
+    """The answer; one that reports no time gets ours, of the whole call. A worker may have compiled for a toy."""
     clock = Deadline()
     if isinstance(target, Problem):
         assert isinstance(solver, Method)
@@ -296,7 +250,7 @@ def _answer(target: Measurement | Problem, solver: Method | PostProcess, time_li
     seconds = result.seconds
     if result.status in ANSWERED and seconds.total == 0:
         seconds = Seconds(solve=clock.spent)
-    return replace(result, seconds=replace(seconds, compile=compilation.seconds()))
+    return replace(result, seconds=replace(seconds, compile=compilation.seconds() - compiled))
 
 
 def errors_by_level(truth: CountOfCounts, result: Result, epsilon: Number | None = None) -> dict[str, list[float]]:

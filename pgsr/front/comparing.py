@@ -1,6 +1,6 @@
 """Methods side by side, by their names: on one problem, or on one measurement."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from pgsr.checks import require_kind
@@ -24,10 +24,11 @@ def compare(
     methods: Iterable[str | Problem | Arm | tuple[str, Problem | Measurement, str]],
     time_limit: float | None = 60,
     truth: CountOfCounts | None = None,
-    progress: bool | Callable[[int, int], None] = True,
+    progress: bool = True,
     epsilon: Number | None = None,
+    isolate: bool = True,
 ) -> Comparison:
-    """Compare methods, each in a process of its own under one time limit; all answers are judged alike, by us.
+    """Compare methods in another process, under one time limit; all answers are judged alike, by us.
 
     Args:
         problem: what is solved; or a measurement, from which estimators and the problems about it start.
@@ -36,8 +37,10 @@ def compare(
             and problems ("matching", "m_c"), estimators, or problems stated of it.
         time_limit: seconds per method, after its imports and compilation; None for no limit.
         truth: for errors by level. They are private.
-        progress: whether to show a progress bar; or what is told how many of how many methods are done.
+        progress: whether to show a progress bar.
         epsilon: what the measurement spent; with a truth, errors are also shown as so many times a lower bound.
+        isolate: whether methods run in a worker, a process that stays for the next comparison. One that dies, is late
+            or runs out of memory is replaced. If not, they run here, where a debugger sees them and nothing stops them.
 
     Raises:
         ArgumentError: nothing has a name, and the message lists the near ones; or another argument is wrong.
@@ -59,7 +62,7 @@ def compare(
     if isinstance(methods, str | Method | PostProcess | Problem) or not isinstance(methods, Iterable):
         raise ArgumentError(f'methods is {methods!r}; give a list, such as ["pgsr", "gurobi"]')
     arms = [_arm(problem, given) for given in methods]
-    return comparing.compare(problem, arms, time_limit, truth, progress, epsilon=epsilon)
+    return comparing.compare(problem, arms, time_limit, truth, progress, epsilon, isolate)
 
 
 def _arm(target: Problem | Measurement, given: Any) -> Arm:
@@ -70,7 +73,7 @@ def _arm(target: Problem | Measurement, given: Any) -> Arm:
             return (label, *_on(about, meant))
         return (label, about, _outside(about, meant, label)) if _is_outside(about, meant) else given  # pyright: ignore[reportReturnType]
     if isinstance(given, Problem):
-        return (given.label, given, OwnAlgorithm())
+        return (given.label, *_on(given, "pgsr"))
     if isinstance(given, str):
         return (given, *_on(target, given))
     if _is_outside(target, given) and not isinstance(given, tuple):
@@ -95,4 +98,6 @@ def _on(target: Problem | Measurement, name: str) -> tuple[Problem | Measurement
     if isinstance(target, Measurement):
         post, stated = chosen_estimator(name)
         return (target if stated is None else stated(target)), post
-    return target, chosen_method(name)
+    method = chosen_method(name)
+    own = method.of(target) if isinstance(method, OwnAlgorithm) else None  # a worker imports less for it
+    return target, own or method

@@ -69,8 +69,13 @@ def seconds() -> float:
 
 
 def forget() -> None:
-    """Count from 0 again, in a process of which others will be copies."""
+    """Count from 0 again, in a worker that begins another task."""
     _CLOCK.forget()
+
+
+def listen(told: Callable[[bool], None]) -> None:
+    """Have `told(True)` called when this process begins to compile, and `told(False)` when it is done."""
+    _CLOCK.told = told
 
 
 class Spent:
@@ -106,12 +111,14 @@ class _Clock:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a finaliser may compile
         self._busy, self._since, self._spent, self._collects = 0, 0.0, 0.0, True
+        self.told: Callable[[bool], None] = lambda busy: None
 
     def start(self) -> None:
         with self._lock:
             if not self._busy:
                 self._since, self._collects = time.perf_counter(), gc.isenabled()
                 gc.disable()
+                self.told(True)
             self._busy += 1
 
     def stop(self) -> None:
@@ -122,6 +129,7 @@ class _Clock:
             self._busy -= 1
             if not self._busy:
                 self._spent += time.perf_counter() - self._since
+                self.told(False)
 
     def forget(self) -> None:
         with self._lock:

@@ -1,8 +1,14 @@
-"""The run of a task in a process of its own, with a time limit and its own peak memory; a crash does not spread."""
+"""The run of tasks in other processes, with a time limit and a peak memory each; a crash does not spread.
 
+A process takes a second of the processor to start, to import and to load compiled code, and many tasks take
+milliseconds. So a `Worker` stays for further tasks. A process that dies, is late or runs out of memory takes one task
+with it, and the next task gets a new one.
+"""
+
+import atexit
 import contextlib
+import ctypes
 import gc
-import importlib
 import os
 import pickle
 import queue
@@ -14,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,24 +28,33 @@ from pgsr.machine import compilation
 from pgsr.machine.extras import extra
 
 START_LIMIT = 60.0
-"""Seconds a child may take to import what it needs and to warm up."""
+"""Seconds that a process may take to import what it needs and to warm up, compilation apart."""
 
-END_LIMIT = 10.0
-"""Seconds in which the end of a process is seen."""
+COMPILE_LIMIT = 600.0
+"""Seconds that compiling one function may take."""
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+"""What tells libraries to keep to one thread, where several workers are the parallelism."""
 
 
 @dataclass(frozen=True)
 class TaskEnd:
-    """The end of a task in a child process.
+    """The end of a task in a worker.
 
     Attributes:
         value: what it returned, or None.
         error: a sentence if it raised, died or did not start, else "".
         timed_out: whether it was killed at its limit.
         started: whether it came as far as the task; False if imports and warm-up took longer than `START_LIMIT`.
-        peak_bytes: most memory the child held during the task, or from its start where the kernel cannot tell; 0 if
+        peak_bytes: most memory of the process during the task, or from its start where the kernel cannot tell; 0 if
             unknown.
-        baseline_bytes: what it held just before the task: imports, compiled code and what the warm-up left.
+        baseline_bytes: what it held just before the task: imports, compiled code, and what earlier tasks left.
+        reusable: whether the process takes another task: nothing that this one began goes on in it, and the kernel lets
+            it forget its peak.
+        work: processor seconds of the task alone.
+        cpu_seconds: those of the process, and of those that it started, since the task before; of the first task with
+            start and warm-up. Other work on the machine changes it little, unlike the time that passes.
+        starts: processes that were started for it.
     """
 
     value: Any = None
@@ -48,189 +63,206 @@ class TaskEnd:
     started: bool = True
     peak_bytes: int = 0
     baseline_bytes: int = 0
+    reusable: bool = False
+    work: float = 0.0
+    cpu_seconds: float = 0.0
+    starts: int = 1
 
 
 def run_isolated(
-    task: Callable[[], Any],
-    warm_up: Callable[[], Any] | None = None,
-    time_limit: float | None = None,
-    template: "Template | None" = None,
-    shared: bool = False,
+    task: Callable[[], Any], warm_up: Callable[[], Any] | None = None, time_limit: float | None = None
 ) -> TaskEnd:
-    """Call `task` in a Python process of its own and kill it `time_limit` seconds after it started the task.
-
-    `warm_up` runs first and is not timed: imports and compilation belong there. Functions and classes defined in the
-    caller's own script or notebook are sent by value.
-
-    Args:
-        task, warm_up: without arguments.
-        time_limit: seconds, or None.
-        template: where the process comes from; a new interpreter if None.
-        shared: whether the template warms up first, once for all tasks whose warm-up is the same to the byte, so that
-            what is compiled is loaded once. The task's process still warms up, which copies the memory that the task
-            will write to. For code of our own alone: it may leave no thread behind, and must not crash.
-    """
-    if template is None:
-        with Template() as alone:
-            return run_isolated(task, warm_up, time_limit, alone, shared)
-    messages = template.start(warm_up, task, shared)
-    started, baseline, pid = False, 0, None
-    try:
-        soon = time.monotonic() + START_LIMIT
-        outcome = messages.get(timeout=START_LIMIT)
-        if isinstance(outcome, _Born):
-            pid = outcome.pid
-            outcome = messages.get(timeout=max(0.0, soon - time.monotonic()))
-        if isinstance(outcome, _Ready):
-            started, baseline = True, outcome.baseline_bytes
-            outcome = messages.get(timeout=time_limit)
-    except queue.Empty:
-        peak = 0 if pid is None else peak_memory(pid)
-        template.kill(pid)
-        late = "" if started else f"the process did not start within {START_LIMIT:g} s; the machine is too busy"
-        return TaskEnd(error=late, timed_out=True, started=started, peak_bytes=peak, baseline_bytes=baseline)
-    if isinstance(outcome, TaskEnd):
-        return outcome  # the template's next task waits until this one's process is gone
-    error = f"the process died with exit code {template.exit_code(outcome)}{template.last_words()}"
-    if outcome is None:
-        template.close()
-    return TaskEnd(error=error)
-
-
-class Template:
-    """A process that starts tasks as copies of itself, each in a process of its own.
-
-    On Linux a task's process is forked from the template, which does nothing but imports, and so runs no threads that
-    a fork would lose. What one task imported, the template imports before it starts the next: a second solve with
-    CVXPY waits for no import. The template passes on what a task has said in full, so a task that is killed while it
-    speaks does no harm. Elsewhere every task has a new interpreter.
-
-    Args:
-        prepare: runs in the template when it starts, while its caller goes on: imports, and what loads compiled code.
-            It may start no thread. A failure is met again by the tasks.
+    """Call `task` in a process of its own, as `Worker.compute` does.
 
     Example:
-        >>> with Template() as template:
-        ...     first, second = (run_isolated(lambda: 6 * 7, template=template) for _ in range(2))
-        >>> first.value, second.value
-        (42, 42)
+        >>> run_isolated(lambda: 6 * 7).value
+        42
+    """
+    with contextlib.closing(Worker()) as worker:
+        return worker.compute(task, warm_up, time_limit)
+
+
+class Worker:
+    """A Python process that calls functions, one after another; `close` ends it.
+
+    It starts with the first task, and anew after one that was not `reusable`, or where a module of the user's own that
+    it imported has changed on disk. Before each task it takes over the working directory, the environment and
+    the module path of this process. Ctrl-C is left to this process. If this process ends, so does the worker.
+
+    Args:
+        one_thread: whether its libraries keep to one thread, unless the environment says otherwise.
+        core: the processor that it runs on; any if None.
+
+    Attributes:
+        last: how its last task ended; None if the next one gets a new process.
+        closed: whether it takes no more tasks.
     """
 
-    def __init__(self, prepare: Callable[[], Any] | None = None) -> None:
-        self._prepare = prepare
+    def __init__(self, one_thread: bool = False, core: int | None = None) -> None:
+        self._one_thread, self._core = one_thread, core
         self._process: subprocess.Popen | None = None
-        self._messages: queue.Queue = queue.Queue()
         self._log: IO[bytes] | None = None
-        self._said = 0
-        self._imports: dict[str, None] = {}
-        self._busy = False
+        self._messages: queue.SimpleQueue = queue.SimpleQueue()
+        self._owner, self._lock, self.closed = os.getpid(), threading.Lock(), False
+        self.last: TaskEnd | None = None
+        self._counted = 0.0
 
-    def start(
-        self, warm_up: Callable[[], Any] | None, task: Callable[[], Any], shared: bool = False
-    ) -> "queue.Queue[Any]":
-        """Start a process; the queue gets a `_Born`, a `_Ready`, an `TaskEnd`; an `_Ended` or None if it dies."""
-        if self._busy:
-            self.wait()
-        if self._process is None or self._process.poll() is not None or not _FORKS:
-            self.close()
-            self._spawn()
-        process, log = self._process, self._log
-        assert process is not None
-        assert process.stdin is not None
-        assert log is not None
-        self._said = log.seek(0, os.SEEK_END)
-        import cloudpickle
+    def compute(
+        self,
+        task: Callable[[], Any],
+        warm_up: Callable[[], Any] | None = None,
+        time_limit: float | None = None,
+        starts: int = 1,
+    ) -> TaskEnd:
+        """Call `task` in the process, and kill the process `time_limit` seconds after it started the task.
 
-        first = cloudpickle.dumps(warm_up) if shared else b""
-        data = cloudpickle.dumps((list(self._imports), first, cloudpickle.dumps((warm_up, task))))
-        with contextlib.suppress(BrokenPipeError):  # a process that dies while it is fed is reported by its exit
-            _pass_on(process.stdin, data)
-        self._busy = True
-        return self._messages
+        `warm_up` runs before, once in a process, and is not timed: imports belong there. The clock stands still while
+        the process compiles. Functions and classes of the caller's own script or notebook are sent by value.
 
-    def last_words(self) -> str:
-        """Give the last line that the process wrote to standard error, after a colon."""
-        if self._log is None:
-            return ""
-        self._log.seek(self._said)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return f": {lines[-1]}" if lines else ""
+        Args:
+            task, warm_up: without arguments.
+            time_limit: seconds, or None.
+            starts: processes that are tried, where the machine is too busy to import and to warm up in time; each
+                gets twice as long as the one before.
+        """
+        with extra("release"):  # before there is a process, which needs both
+            import cloudpickle
+            import psutil  # noqa: F401
+        data = tuple(b"" if call is None else cloudpickle.dumps(call) for call in (warm_up, task))
+        with self._lock:
+            try:
+                for start in range(1, starts + 1):
+                    outcome = replace(self._once(data, time_limit, START_LIMIT * 2 ** (start - 1)), starts=start)
+                    if outcome.started or self.closed:
+                        break
+            except BaseException:  # Ctrl-C while it computes
+                self._end()
+                raise
+            if outcome.reusable:
+                self.last, self._counted = outcome, self._counted + outcome.cpu_seconds
+            else:
+                self._end()
+            return outcome
 
-    def exit_code(self, ended: object) -> int | None:
-        """Give the exit code of a task's process from its last message."""
-        if isinstance(ended, _Ended):
-            self._busy = False
-            return ended.code
-        return None if self._process is None else self._process.wait()
-
-    def wait(self) -> None:
-        """Wait until the task's process is gone; a template that does not see it go is ended."""
+    def _once(self, data: tuple[bytes, ...], time_limit: float | None, start_limit: float) -> TaskEnd:
+        started, baseline = False, 0
         try:
-            while _FORKS and not isinstance(message := self._messages.get(timeout=END_LIMIT), _Ended):
-                if message is None:
-                    self.close()
-                    return
-            self._busy = False
+            found = self._asked(data, start_limit)
+            if found == _CHANGED:
+                self._end()
+                found = self._asked(data, start_limit)
+            if isinstance(found, int):
+                started, baseline = True, found
+                found = self._answer(time_limit)
         except queue.Empty:
-            self.close()
+            assert self._process is not None
+            pid = self._process.pid
+            peak, cpu = peak_memory(pid), _cpu_of(pid) - self._counted
+            self._end()
+            late = "" if started else f"the process did not start within {start_limit:g} s; the machine is too busy"
+            return TaskEnd(None, late, True, started, peak, baseline, cpu_seconds=cpu)
+        if isinstance(found, TaskEnd):
+            return found
+        code = None if self._process is None else self._process.wait()
+        lines = self._last_words()
+        return TaskEnd(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
 
-    def kill(self, pid: int | None) -> None:
-        """Kill the task's process of this number; the template, too, where it has none of its own."""
-        if pid is None or not _FORKS:
-            self.close()
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        self.wait()
+    def _asked(self, data: tuple[bytes, ...], start_limit: float) -> Any:
+        """Send a task, and wait for the first message."""
+        if self.closed:
+            return TaskEnd(error="its worker was closed")
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._start()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._log is not None
+        self._log.seek(0)  # the process writes from where this one stands
+        self._log.truncate()
+        here = os.getcwd(), [str(_ROOT), *sys.path], self._environment()
+        with contextlib.suppress(BrokenPipeError):  # a process that dies while it is fed is reported by its exit
+            _write(self._process.stdin, pickle.dumps((here, *data)))
+        return self._answer(start_limit)
+
+    def _environment(self) -> dict[str, str]:
+        path = os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))
+        few = dict.fromkeys(ONE_THREAD, "1") if self._one_thread else {}
+        return {**few, **os.environ, "PYTHONPATH": path}
+
+    def _start(self) -> None:
+        command = [sys.executable, "-c", "from pgsr.machine.isolation import serve; serve()"]
+        self._log, self._messages = tempfile.TemporaryFile(), queue.SimpleQueue()  # noqa: SIM115 - `_end` closes it
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, env=self._environment())
+        if self._core is not None:
+            os.sched_setaffinity(self._process.pid, {self._core})
+        threading.Thread(target=_listen, args=(self._process.stdout, self._messages), daemon=True).start()
+
+    def _answer(self, limit: float | None) -> Any:
+        """Wait for the next message, None if the process has ended; raise `queue.Empty` if it takes longer.
+
+        The time in which the process compiles is not counted.
+        """
+        compiles = False
+        while True:
+            since = time.monotonic()
+            found = self._messages.get(timeout=COMPILE_LIMIT if compiles else limit)
+            if not isinstance(found, bool):
+                return found
+            if not compiles and limit is not None:
+                limit = max(0.0, limit - (time.monotonic() - since))
+            compiles = found
+
+    def _last_words(self) -> list[str]:
+        """Give the lines that the process wrote to standard error."""
+        if self._log is None:
+            return []
+        self._log.seek(0)
+        return self._log.read().decode(errors="replace").strip().splitlines()
 
     def close(self) -> None:
-        """End the template."""
-        self._busy = False
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
-        if self._log is not None:
-            self._log.close()
-            self._log = None
+        """End the process now, for good; a caller that waits for its answer hears that it died."""
+        self.closed = True
+        if self._owner == os.getpid():
+            self._end()
 
-    def _spawn(self) -> None:
-        with extra("release"):  # before there is a process, which needs both
-            import cloudpickle  # noqa: F401
-            import psutil  # noqa: F401
-        command = [sys.executable, "-c", "from pgsr.machine.isolation import _serve; _serve()"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))}
-        self._log, self._messages = tempfile.TemporaryFile(), queue.Queue()  # noqa: SIM115 - `close` does
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment
-        )
-        threading.Thread(target=self._listen, args=(self._process.stdout, self._messages), daemon=True).start()
-        assert self._process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            _send(self._process.stdin, self._prepare if _FORKS else None)
+    def _end(self) -> None:
+        process, log, self._process, self._log, self.last = self._process, self._log, None, None, None
+        self._counted = 0.0
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    if stream is not None:
+                        stream.close()
+        if log is not None:
+            log.close()
 
-    def _listen(self, pipe: IO[bytes], messages: queue.Queue) -> None:
-        """Put every message of the process on the queue, and None when it ends; learn what tasks import."""
-        while True:
-            with contextlib.suppress(ValueError):  # the pipe was closed by `close`
-                message = _received(pipe)
-                if isinstance(message, _Imported):
-                    self._imports |= dict.fromkeys(message.names)
-                    continue
-                messages.put(message)
-                if message is not None:
-                    continue
-            return
 
-    def __enter__(self) -> "Template":
-        if self._prepare is not None and _FORKS:
-            self._spawn()
-        return self
+def session_worker() -> Worker:
+    """Give the worker that lives as long as this process; one that was closed is replaced.
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._busy and kind is None:
-            self.wait()
-        self.close()
+    Example:
+        >>> first, second = (session_worker().compute(os.getpid).value for _ in range(2))
+        >>> first == second != os.getpid()
+        True
+    """
+    found = _SESSION.get(os.getpid())
+    if found is None or found.closed:
+        found = _SESSION[os.getpid()] = Worker()
+    return found
+
+
+_SESSION: dict[int, Worker] = {}
+"""The worker of this process, under its number: a process that is a copy of another one gets a worker of its own."""
+
+
+@atexit.register
+def _end_session() -> None:
+    found = _SESSION.pop(os.getpid(), None)
+    if found is not None:
+        found.close()
 
 
 def peak_memory(pid: int | None = None) -> int:
@@ -250,6 +282,119 @@ def peak_memory(pid: int | None = None) -> int:
         return 0
 
 
+# A process says whether it compiles (a bool), what memory it holds as its task starts (an int), and how that ended
+# (a TaskEnd); or that a module has changed on disk, so the task is for a new process:
+_CHANGED = "changed"
+
+_ROOT = Path(__file__).resolve().parents[2]
+_FORGET = Path("/proc/self/clear_refs")
+"""Linux: writing 5 makes the peak memory what is held now."""
+
+_INSTALLED = tuple(f"{folder}{os.sep}" for folder in (sys.prefix, sys.base_prefix))
+
+
+def serve() -> None:
+    """Call what comes through standard input, until it ends; this is what runs in a worker's process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Solvers print to standard output and may read standard input; keep them away from the messages.
+    feed, pipe = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    asked: queue.SimpleQueue = queue.SimpleQueue()
+    threading.Thread(target=_feed, args=(feed, asked), daemon=True).start()
+    lock = threading.RLock()  # several threads may compile
+
+    def say(message: Any) -> None:
+        with lock:
+            _write(pipe, message if isinstance(message, bytes) else pickle.dumps(message))
+
+    compilation.listen(say)
+    warmed, sources, counted = {b""}, dict[str, int](), 0.0
+    before = dict(os.environ)
+    while True:
+        (folder, sys.path[:], environment), warm_up, task = pickle.loads(asked.get())
+        found = _sources()
+        if any(found.get(file) != written for file, written in sources.items()):
+            say(_CHANGED)
+            continue
+        os.chdir(folder)
+        for name in before.keys() - environment.keys():
+            os.environ.pop(name, None)
+        os.environ.update(environment.items() - before.items())  # those that libraries set stay
+        before = environment
+        end = _done(warm_up if warm_up not in warmed else b"", task, counted, say)
+        warmed.add(warm_up)
+        counted, sources = _cpu_of(), sources | _sources()
+        say(end)
+        gc.collect()
+
+
+def _done(warm_up: bytes, task: bytes, counted: float, say: Callable[[Any], None]) -> bytes:
+    """Warm up, call a task, and give the message how it ended."""
+    import cloudpickle
+    import psutil
+
+    compilation.forget()
+    if warm_up:
+        gc.disable()  # what is imported stays, and would be searched for garbage over and over
+        with contextlib.suppress(Exception):  # the task meets it again, and reports it
+            pickle.loads(warm_up)()
+        gc.freeze()
+        gc.enable()
+    value, error, spoiled = None, "", False
+    threads = set(threading.enumerate())
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)  # what earlier tasks left would hide what this one takes
+    forgets = forget_peak()
+    baseline = psutil.Process().memory_info().rss
+    say(baseline)
+    used = _cpu_of()
+    try:
+        value = pickle.loads(task)()
+    except Exception as failure:
+        text = str(failure).strip().splitlines()
+        error = f"{type(failure).__name__}{f': {text[0]}' if text else ''}"
+        spoiled = isinstance(failure, MemoryError)
+    now, peak = _cpu_of(), peak_memory()
+    # Threads that are late would disturb the next task; our own pool waits.
+    spoiled |= any(not (t.daemon or t.name.startswith("pgsr")) for t in set(threading.enumerate()) - threads)
+    end = TaskEnd(None, error, False, True, peak, baseline, forgets and not spoiled, now - used, now - counted)
+    try:
+        return cloudpickle.dumps(replace(end, value=value))
+    except Exception as failure:
+        return pickle.dumps(replace(end, error=f"what it returned cannot be sent: {type(failure).__name__}: {failure}"))
+
+
+def _sources() -> dict[str, int]:
+    """Tell when the files of imported modules were written, but of installed ones."""
+    files = [getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())]
+    found = {}
+    for file in files:
+        if isinstance(file, str) and not file.startswith(_INSTALLED):
+            with contextlib.suppress(OSError):
+                found[file] = os.stat(file).st_mtime_ns
+    return found
+
+
+def _feed(feed: IO[bytes], asked: queue.SimpleQueue) -> None:
+    """Put every task on the queue, in a thread; end this process when the caller does, even if it was killed."""
+    while (data := _read(feed)) is not None:
+        asked.put(data)
+    os._exit(1)
+
+
+def _listen(pipe: IO[bytes], messages: queue.SimpleQueue) -> None:
+    """Put every message of a process on the queue, in a thread, and None when it ends."""
+    with contextlib.suppress(OSError, ValueError):  # the pipe was closed by `close`
+        while (data := _read(pipe)) is not None:
+            try:
+                message = pickle.loads(data)
+            except Exception as error:  # whatever the task's own classes raise while they are made again
+                message = TaskEnd(error=f"what it returned cannot be read: {type(error).__name__}: {error}")
+            messages.put(message)
+    messages.put(None)
+
+
 def forget_peak() -> bool:
     """Start this process's peak memory anew; False where the kernel refuses, so that an earlier peak stays."""
     if not sys.platform.startswith("linux"):
@@ -261,137 +406,25 @@ def forget_peak() -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class _Born:
-    """The message that a task's process runs, with its number."""
+def _cpu_of(pid: int | None = None) -> float:
+    """Find the CPU seconds of a process and of those that it started and that have ended; 0 if it is gone."""
+    import psutil
 
-    pid: int
-
-
-@dataclass(frozen=True)
-class _Ready:
-    """The message that a process is about to start its task, with the memory that it holds."""
-
-    baseline_bytes: int
+    with contextlib.suppress(psutil.Error):
+        return float(sum(psutil.Process(pid).cpu_times()[:4]))
+    return 0.0
 
 
-@dataclass(frozen=True)
-class _Imported:
-    """The message which modules a task has imported."""
-
-    names: list[str]
+def _write(stream: IO[bytes], data: bytes) -> None:
+    stream.write(struct.pack(">Q", len(data)) + data)
+    stream.flush()
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """The last message about a task: its process is gone, with this exit code."""
-
-    code: int
-
-
-_ROOT = Path(__file__).resolve().parent.parent
-_FORGET = Path("/proc/self/clear_refs")
-"""Linux: writing 5 makes the peak memory what is held now."""
-
-_FORKS = sys.platform.startswith("linux")
-
-
-def _serve() -> None:
-    """Be the template: read tasks from standard input; messages go to what was standard output."""
-    import cloudpickle
-
-    # Solvers print to standard output; keep that away from the messages.
-    pipe = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    gc.disable()  # what is imported stays, and tasks would search it for garbage and so copy its memory
-    with contextlib.suppress(Exception):  # the tasks meet it again, and report it
-        prepare = cloudpickle.loads(_read(sys.stdin.buffer) or b"")
-        if prepare is not None:
-            prepare()
-    warmed = {b""}
-    while True:
-        data = _read(sys.stdin.buffer)
-        if data is None:
-            return
-        imports, warm_up, payload = pickle.loads(data)
-        if not _FORKS:
-            gc.enable()
-            _work(pipe, payload)
-            return
-        for name in imports:
-            with contextlib.suppress(Exception):  # the task meets it again, and reports it
-                importlib.import_module(name)
-        compilation.forget()
-        if warm_up not in warmed:
-            warmed.add(warm_up)
-            with contextlib.suppress(Exception):  # the task meets it again, and reports it
-                pickle.loads(warm_up)()
-        said, says = os.pipe()
-        gc.freeze()
-        pid = os.fork()
-        if pid == 0:
-            gc.enable()
-            os.close(said)
-            _work(os.fdopen(says, "wb"), payload)
-            os._exit(0)
-        os.close(says)
-        with os.fdopen(said, "rb") as task:
-            while (message := _read(task)) is not None:
-                _pass_on(pipe, message)
-        _send(pipe, _Ended(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])))
-
-
-def _work(pipe: IO[bytes], payload: bytes) -> None:
-    _send(pipe, _Born(os.getpid()))
-    before = set(sys.modules)
-    import cloudpickle
-    import psutil  # the template imports it for the next task
-
-    warm_up, task = cloudpickle.loads(payload)
-    if warm_up is not None:
-        # Whatever is wrong will be wrong again in the task, and is reported there.
-        with contextlib.suppress(Exception):
-            warm_up()
-    forget_peak()
-    baseline = psutil.Process().memory_info().rss
-    _send(pipe, _Ready(baseline))
-    try:
-        outcome = TaskEnd(value=task())
-    except Exception as error:
-        text = str(error).strip().splitlines()
-        outcome = TaskEnd(error=f"{type(error).__name__}{f': {text[0]}' if text else ''}")
-    outcome = TaskEnd(outcome.value, outcome.error, peak_bytes=peak_memory(), baseline_bytes=baseline)
-    _send(pipe, _Imported([name for name in sys.modules if name not in before]))
-    _send(pipe, outcome)
-
-
-def _send(pipe: IO[bytes], message: Any) -> None:
-    import cloudpickle
-
-    _pass_on(pipe, cloudpickle.dumps(message))
-
-
-def _pass_on(pipe: IO[bytes], data: bytes) -> None:
-    pipe.write(struct.pack(">Q", len(data)) + data)
-    pipe.flush()
-
-
-def _received(pipe: IO[bytes]) -> Any:
-    """Read a message, None at the end; an answer that cannot be unpickled is a failed task."""
-    data = _read(pipe)
-    if data is None:
-        return None
-    try:
-        return pickle.loads(data)
-    except Exception as error:  # whatever the task's own classes raise while they are made again
-        return TaskEnd(error=f"what it returned cannot be read: {type(error).__name__}: {error}")
-
-
-def _read(pipe: IO[bytes]) -> bytes | None:
-    """Read one message, None at the end and of one that breaks off."""
-    head = pipe.read(8)
+def _read(stream: IO[bytes]) -> bytes | None:
+    """Read one message; None at the end and of one that breaks off."""
+    head = stream.read(8)
     if len(head) < 8:
         return None
     n = struct.unpack(">Q", head)[0]
-    data = pipe.read(n)
+    data = stream.read(n)
     return data if len(data) == n else None

@@ -14,7 +14,15 @@ from pgsr import CountOfCounts, Hierarchy, Result, Status, View
 from pgsr.data import Split
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import compare as comparing
-from pgsr.experiments.benchmarks.compare import CompareExperiment, Data, VariantSection, notes_text, whole
+from pgsr.experiments.benchmarks.compare import (
+    CompareExperiment,
+    Data,
+    VariantSection,
+    compared,
+    notes_text,
+    whole,
+)
+from pgsr.experiments.benchmarks.lanes import Lanes
 from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, NoisyVariants, Size, chosen
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
@@ -92,7 +100,8 @@ def test_the_small_comparison_comes_first_and_notes_stand_once() -> None:
     assert small.before is CompareExperiment(data=Data.TAXI).before is None
     truth = small.truth()
     assert truth.counts.shape == (13, 11)
-    own = small.run(truth)[0]
+    with Lanes() as lanes:
+        own = compared([(small, truth)], str, lanes)[0]
     both = whole([own, replace(own, part="large")])
     assert both.title == "large"
     assert [row.method.partition(": ")[2] for row in both.rows] == [row.method for row in own.table.rows]

@@ -20,10 +20,11 @@ from waiting import MINUTES, until
 
 from pgsr import CountOfCounts
 from pgsr.errors import DataError
-from pgsr.experiments.engine import runner, worker
+from pgsr.experiments.engine import runner
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.runner import CellCondition, conditions
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn
+from pgsr.machine import isolation
 
 ROOT = Path(__file__).parents[2]
 SMOKE, RESULTS = Profile.SMOKE, Store(Path("results"))
@@ -31,10 +32,10 @@ SMOKE, RESULTS = Profile.SMOKE, Store(Path("results"))
 
 def late(times: int):
     """Make workers whose first `times` processes are not ready in time; waits that long take no time here."""
-    answer, left, asked = worker.Worker._answer, [times], []
+    answer, left, asked = isolation.Worker._answer, [times], []
 
     def answered(self, seconds):
-        if seconds >= worker.START_LIMIT and left[0]:
+        if seconds >= isolation.START_LIMIT and left[0]:
             asked.append(seconds)
             left[0] -= 1
             raise queue.Empty
@@ -55,14 +56,14 @@ def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     """The machine was busy: nothing is lost, and the summary says how many cells it happened to."""
     store, experiment = Store(tmp_path), sweeps.experiment(arms=sweeps.releases(), replicates=2)
     answered, asked = late(2)
-    monkeypatch.setattr(worker.Worker, "_answer", answered)
+    monkeypatch.setattr(isolation.Worker, "_answer", answered)
     summary = run(experiment, SMOKE, store, jobs=1)
     assert summary.ran == {CellState.DONE: 4}
     assert summary.restarted == 1
-    assert asked == [worker.START_LIMIT, 2 * worker.START_LIMIT]
+    assert asked == [isolation.START_LIMIT, 2 * isolation.START_LIMIT]
     assert sorted(e.starts for e in store.entries("T1", SMOKE) if isinstance(e, StoredCell)) == [1, 1, 1, 3]
     never = Store(tmp_path / "never")
-    monkeypatch.setattr(worker.Worker, "_answer", late(10)[0])
+    monkeypatch.setattr(isolation.Worker, "_answer", late(10)[0])
     summary = run(replace(experiment, arms=experiment.arms[:1]), SMOKE, never, jobs=1)
     assert summary.ran == {CellState.FAILED: 2}
     assert "did not start in time (imports, compilation) in 3 processes" in summary.failures[0][1]
@@ -367,35 +368,3 @@ def test_dask_workers_give_the_same_records(tmp_path):
         summary = run(experiment, SMOKE, there, scheduler=cluster.scheduler_address)
     assert summary.ran == {CellState.DONE: 2}
     assert contents(here) == contents(there)
-
-
-def _refuse_to_be_read() -> None:
-    raise TypeError("not here")
-
-
-class Unreadable:
-    """A record that the process that made it can send, and nobody can read; it is a task besides."""
-
-    time_limit = 20.0
-
-    def warm_up(self) -> None:
-        pass
-
-    def compute(self) -> object:
-        return _Made()
-
-
-class _Made:
-    def __reduce__(self) -> tuple:
-        return _refuse_to_be_read, ()
-
-
-@pytest.mark.slow
-def test_a_record_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
-    at_work = worker.Worker()
-    try:
-        outcome = at_work.compute(Unreadable())
-    finally:
-        at_work.close()
-    assert not outcome.timed_out
-    assert outcome.error == "what was measured cannot be read: TypeError: not here"

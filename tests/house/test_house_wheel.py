@@ -81,11 +81,12 @@ def test_the_readme_snippet_runs_from_the_wheel(python, tmp_path):
 CODE = """
 import runpy, sys
 from importlib.resources import files
-import pgsr, pgsr.experiments.registry, pgsr.experiments.engine.worker as worker
+import pgsr, pgsr.experiments.registry
+from pgsr.machine.isolation import run_isolated
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 assert pgsr.__file__.startswith(sys.prefix), pgsr.__file__
-assert worker.Worker().reusable
+assert run_isolated(int).value == 0
 assert pgsr.experiments.registry.find("K8").id == "K8"
 assert "pgsr" in files("pgsr.release").joinpath("THREATS.md").read_text()
 try:

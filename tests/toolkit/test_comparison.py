@@ -1,12 +1,10 @@
-"""Comparisons: every arm runs in a process of its own, failures are rows, and no arm sees the truth."""
+"""Comparisons: arms run in another process, failures are rows, and no arm sees the truth."""
 
 import ast
 import os
 import re
-import sys
 import time
-from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +17,10 @@ from pgsr.algorithms import TreeProjection
 from pgsr.bounds import lower_bound
 from pgsr.certificates import Certificate, certify
 from pgsr.comparison import Comparison
-from pgsr.comparison.comparing import compare, label_of, template_of_arms
+from pgsr.comparison.comparing import compare, label_of
 from pgsr.comparison.row import Row
 from pgsr.data import Estimate
 from pgsr.estimators import IsotonicTreeProjection, Matching
-from pgsr.machine.isolation import run_isolated
 from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import Run, SolverModel
@@ -31,61 +28,11 @@ from pgsr.models.program import ProgramKind
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
-from pgsr.warming import warm_up, warmed
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 TRUTH = CountOfCounts(TREE, [[0, 200, 30, 1], [0, 100, 1, 100]], name="real")
 NOISY = Geometric(View.COUNTS, "1").measure(TRUTH, Seeded("demo"))
 PROBLEM = Problem.m_h(NOISY)
-LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not fork")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def imported_once():
-    """Lets all comparisons of this file start their arms from one process, which imports the solvers once."""
-    with template_of_arms() as template, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.comparison.comparing.template_of_arms", lambda: nullcontext(template))
-        yield
-
-
-@pytest.mark.slow
-def test_comparisons_that_share_a_template_import_once():
-    with template_of_arms() as template:
-        first, second = (
-            compare(PROBLEM, [Doing("tell", lambda: None), Cvxpy("CLARABEL")], progress=False, templates=[template])
-            for _ in range(2)
-        )
-        assert "cvxpy" in template._imports
-    assert [row.status.name for row in first.rows] == [row.status.name for row in second.rows] == ["OPTIMAL", "RELAXED"]
-
-
-@pytest.mark.slow
-@LINUX
-def test_a_warm_up_of_our_own_runs_once_in_the_template_and_in_every_process(tmp_path):
-    def note():
-        with (tmp_path / "said").open("a") as file:
-            file.write(f"{os.getpid()}\n")
-
-    with template_of_arms() as template:
-        first, second = (run_isolated(os.getpid, note, template=template, shared=True).value for _ in range(2))
-        own = run_isolated(os.getpid, note, template=template).value
-        assert (tmp_path / "said").read_text().split() == [str(i) for i in (template._process.pid, first, second, own)]
-        assert len({template._process.pid, first, second, own}) == 4
-
-
-@pytest.mark.slow
-@LINUX
-def test_toys_of_our_own_methods_leave_no_thread_that_a_fork_would_lose():
-    def threads_more():
-        before = len(os.listdir("/proc/self/task"))
-        for method in warmed():
-            list(warm_up([method]))
-        end = time.monotonic() + MINUTES  # a thread that was joined is listed for another moment
-        while (more := len(os.listdir("/proc/self/task")) - before) > 0 and time.monotonic() < end:
-            time.sleep(0.01)
-        return more
-
-    assert run_isolated(threads_more).value == 0
 
 
 class TakesAll:
@@ -180,49 +127,32 @@ def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
     assert ("times_bound" in without.rows[0].errors) == ("emd" in without.rows[0].errors)
 
 
-@pytest.mark.slow
-def test_isolation_keeps_output_apart_and_measures_the_child_beyond_its_imports():
-    held = np.ones(50_000_000)  # 400 MB in this process must not count as the child's
-    outcome = run_isolated(lambda: print("noise on standard output") or 42)
-    assert outcome.value == 42
-    assert 10**7 < outcome.peak_bytes < held.nbytes
-    grown = run_isolated(lambda: int(np.ones(30_000_000).sum()), warm_up=lambda: np.ones(60_000_000).sum())
-    assert grown.value == 30_000_000
-    late = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2), time_limit=1.5)
-    assert late.value == "done", "the limit starts after the warm-up"
-    assert grown.baseline_bytes > 2 * 10**7
-    assert 230e6 < grown.peak_bytes - grown.baseline_bytes < 300e6, "the warm-up's peak is forgotten"
+def test_arms_of_all_comparisons_share_a_process_and_one_that_is_replaced_spoils_none():
+    last = None
+
+    @dataclass(frozen=True)
+    class Telling(TakesAll):
+        name: str
+
+        def solve(self, problem, time_limit=None):
+            return replace(TreeProjection().solve(problem), reason=f"{os.getpid()}")
+
+    arms = [Telling("one"), Doing("die", lambda: os._exit(3)), Telling("two"), Telling("three")]
+    for _ in range(2):
+        rows = compare(PROBLEM, arms, progress=False).rows
+        assert [row.status.name for row in rows] == ["OPTIMAL", "FAILED", "OPTIMAL", "OPTIMAL"]
+        pids = [rows[i].reason for i in (0, 2, 3)]
+        assert pids[1] == pids[2] != pids[0], "one died"
+        assert last in (None, pids[0]), "it stayed for the next comparison"
+        last = pids[2]
 
 
-def refuse_to_be_read() -> None:
-    raise TypeError("not here")
-
-
-class Unreadable:
-    """An answer that the process that made it can send, and nobody can read."""
-
-    def __reduce__(self) -> tuple:
-        return refuse_to_be_read, ()
-
-
-@pytest.mark.slow
-def test_an_answer_that_cannot_be_read_is_a_failure_and_not_a_long_wait():
-    outcome = run_isolated(Unreadable, time_limit=MINUTES)
-    assert not outcome.timed_out
-    assert outcome.error == "what it returned cannot be read: TypeError: not here"
-
-
-@pytest.mark.slow
-def test_a_warm_up_that_never_ends_is_stopped_too(monkeypatch):
-    monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 2.0)
-    outcome = run_isolated(lambda: "done", warm_up=lambda: time.sleep(2 * MINUTES), time_limit=MINUTES)
-    assert outcome.timed_out
-    assert not outcome.started
-    assert outcome.error == "the process did not start within 2 s; the machine is too busy"
-    monkeypatch.setattr("pgsr.machine.isolation.START_LIMIT", 0.01)
-    row = compare(PROBLEM, [TreeProjection()], time_limit=None, progress=False).rows[0]
-    assert row.status is Status.FAILED, "no method reached its limit"
-    assert "did not start in time" in row.reason
+def test_without_isolation_arms_run_here_and_raise():
+    table = compare(PROBLEM, [TreeProjection(), Liar(Status.OPTIMAL)], progress=False, isolate=False)
+    assert [row.status for row in table.rows] == [Status.OPTIMAL, Status.FAILED], "answers are judged all the same"
+    assert table.rows[0].solve_bytes is None
+    with pytest.raises(ZeroDivisionError):
+        compare(PROBLEM, [Doing("raise", lambda: 1 / 0)], progress=False, isolate=False)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import pandas as pd
 
 from pgsr import Problem, Result, Status
 from pgsr.comparison.comparing import SOLVER_SHARE, label_of
-from pgsr.experiments.engine.worker import Worker
+from pgsr.experiments.engine.experiment import computed
 from pgsr.experiments.lib.run import listening
 from pgsr.experiments.lib.traps.declared import Trap, find
+from pgsr.machine.isolation import Worker
 from pgsr.methods.method import Method
 from pgsr.methods.toys import toy_of
 from pgsr.models import CpSat
@@ -121,17 +122,14 @@ def ask(
         taken = {trap.name: takes(method, trap) for trap, _ in traps}
         if not any(taken.values()):
             continue
-        row, worker = {"method": label_of(method)}, Worker()
+        row, worker = {"method": label_of(method)}, Worker(one_thread=True)
         for trap, stated in traps:
             if not taken[trap.name]:
                 row[trap.name] = NOT_TAKEN
                 continue
-            found = worker.compute(Ask(trap.name, method, Fraction(stated["optimum"]), time_limit))  # pyright: ignore
+            found = computed(Ask(trap.name, method, Fraction(stated["optimum"]), time_limit), worker)
             row[trap.name] = "no claim" if found.timed_out or found.error else found.value
             say(f"{row['method']:24} {trap.name:28} {row[trap.name]}")
-            if not worker.reusable:
-                worker.close()
-                worker = Worker()
         worker.close()
         rows.append(row)
     return pd.DataFrame(rows)
