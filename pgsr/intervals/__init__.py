@@ -19,7 +19,7 @@ bias of post-processing and its spread. They fall short for tails, means and Gin
 regions' numbers of groups are estimated: their post-processing smooths away what the truth had, and a replicate cannot
 lose what the release has lost already. Experiment X3 measures how often intervals hold the truth.
 
-**Draws of the posterior** (`posterior_intervals`) are for releases by `pgsr.estimators.Posterior`, any statistic, each
+**Draws of the posterior** (`intervals`, too) are for results of `pgsr.estimators.Posterior`, any statistic, each
 interval by itself, without a second release. The truth is drawn many times from what the noisy values leave possible,
 and the interval is made of the quantiles of the draws, widened to hold the release. Every draw has an error of the
 learned prior, too, which regions share.
@@ -33,13 +33,14 @@ the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + 
 | `cumulative`, `cumulative:5`  | c of all sizes, or of one                                                    |
 | `tail:100`                    | t[100]                                                                       |
 | `mean`                        | e / n                                                                        |
-| `quantile:0.5`                | the smallest s with c[s] >= p n; p above 0 and at most 1, such as 0.9 or 1/3 |
+| `median`                      | the size of the middle group, or the mean of the two middle ones             |
+| `quantile:0.9`                | the smallest s with c[s] >= p n; p above 0 and at most 1, such as 0.9 or 1/3 |
 | `share:1..3`                  | (x[1] + x[2] + x[3]) / n                                                     |
 | `gini`                        | the Gini coefficient (sum over s of c[s] t[s]) / (n e), of which there is no band |
 | `mean minus US/GA`            | any of these, less the same of the region with this id                       |
 
-A region without groups has no mean, quantile, share or Gini coefficient: these are NaN, "no groups". Mean, quantiles
-and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where levels have sizes
+A region without groups has no mean, median, quantile, share or Gini coefficient: these are NaN, "no groups". Mean,
+median, quantiles and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where levels have sizes
 of their own there are no intervals.
 
 Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `band` and `noise_quantiles` the band;
@@ -67,6 +68,6 @@ Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `b
 
 from pgsr.data.intervals import Intervals
 from pgsr.intervals.band import band
-from pgsr.intervals.replicates import intervals, posterior_intervals
+from pgsr.intervals.replicates import intervals
 
-__all__ = ["Intervals", "band", "intervals", "posterior_intervals"]
+__all__ = ["Intervals", "band", "intervals"]

@@ -9,7 +9,7 @@ from made_tables import config, release, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.estimators import Posterior
-from pgsr.intervals import Intervals, posterior_intervals
+from pgsr.intervals import Intervals, intervals
 from pgsr.intervals.replicates import between_quantiles, drawn, ends
 from pgsr.intervals.statistics import Statistic, statistic_of
 from pgsr.methods.mechanism import Mechanism
@@ -51,7 +51,7 @@ def test_every_statistic_is_one_of_the_same_draws() -> None:
         np.testing.assert_array_equal(each.upper, high)
     assert (counts >= 0).all()
     np.testing.assert_array_equal(counts.sum(axis=2), np.tile(truth.totals, (30, 1)))
-    again = posterior_intervals(POSTERIOR, released, "tail:5", "0.9", 30, "s")
+    again = intervals(POSTERIOR, released, "tail:5", "0.9", 30, "s")
     np.testing.assert_array_equal([again.lower, again.upper], [found[2].lower, found[2].upper])
 
 

@@ -28,7 +28,7 @@ ALLOWED = {
         *("loss_of_cells(above=)", "loss_of_vector(above=)", "tightened(sweeps=)"),
     ),
     "a person draws anew, by another seed": (
-        *("explore(seed=)", "CensusBlocks(seed=)", "world(seed=)", "intervals(seed=)", "posterior_intervals(seed=)"),
+        *("explore(seed=)", "CensusBlocks(seed=)", "world(seed=)", "intervals(seed=)"),
         *("stand_in_of(seed=)", "agreement(seed=)", "Instance(seed=)"),
         *("households(seed=)", "related_households(seed=)", "referrals(seed=)"),
     ),

@@ -173,7 +173,7 @@ class Posterior:
         Draws are real, non-negative and non-decreasing, keep public totals, and add up but for what these conditions
         take. Where a draw falls with the size, it becomes the middle between its running maximum and its running
         minimum from the end, which favours neither side. Any statistic of them gives an interval: the quantiles of its
-        values (`pgsr.intervals.posterior_intervals`).
+        values (`pgsr.intervals.intervals`).
 
         Args:
             number: of draws.
