@@ -40,8 +40,8 @@ the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + 
 | `mean minus US/GA`            | any of these, less the same of the region with this id                       |
 
 A region without groups has no mean, median, quantile, share or Gini coefficient: these are NaN, "no groups". Mean,
-median, quantiles and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where levels have sizes
-of their own there are no intervals.
+median, quantiles and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where
+levels have sizes of their own there are no intervals.
 
 Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `band` and `noise_quantiles` the band;
 `replicates` the bootstrap and the draws.

@@ -81,7 +81,7 @@ OF_ESTIMATORS = [
     ),
     (lambda: Posterior().apply(noisy(View.RANKED)).intervals(), "on noisy cumulative counts or noisy counts"),
     (lambda: Posterior().apply(noisy(View.COUNTS)).intervals("cumulative"), "none of sums of many of them"),
-    *((lambda level=level: Posterior().apply(noisy()).intervals("count", level), "level") for level in (0, 1, 1.5, "90")),
+    *((lambda p=p: Posterior().apply(noisy()).intervals("count", p), "level") for p in (0, 1, 1.5, "90")),
     (lambda: Posterior().apply(noisy()).intervals("mean"), "what pgsr.estimate returns of other statistics"),
 ]
 OF_INTERVALS = [
