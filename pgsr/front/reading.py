@@ -8,14 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.checks import require_kind, whole_number
+from pgsr.data.columns import ColumnFrame, column_names
 from pgsr.data.counts import LARGEST_DENSE, LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.region_ids import notes_of_names
+from pgsr.data.region_ids import ABOVE_ALL, notes_of_names
 from pgsr.errors import ArgumentError, TableError
 from pgsr.machine import memory
 from pgsr.machine.extras import extra
-from pgsr.reconciling.frames import ColumnFrame
-from pgsr.reconciling.regions import ABOVE_ALL
 
 LARGEST_REGIONS = 10_000_000
 """Most regions; columns that name more are no columns of regions."""
@@ -82,8 +81,8 @@ def read(
         >>> read(counts, ["state"], size="members", count="n", max_size=2).totals
         array([11,  5,  6])
     """
-    columns = _names("regions", regions)
-    groups = () if group is None else _names("group", (group,) if isinstance(group, str) else group)
+    columns = column_names("regions", regions)
+    groups = () if group is None else column_names("group", [group] if isinstance(group, str) else group)
     _require_form(groups, size, count)
     sizes = tuple(max_size) if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size,)
     largest = max((whole_number("max_size", each, 1, ArgumentError) for each in sizes), default=0)
@@ -129,14 +128,6 @@ def _require_form(groups: tuple[str, ...], size: object, count: object) -> None:
             'say what a row is: group="household" if a member, size="members" if a group, or size="members", '
             'count="n" if a region and a size'
         )
-
-
-def _names(key: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
-        raise ArgumentError(f'{key}={given!r}; give a list of names of columns, such as ["state", "county"]')
-    if not given or len(set(given)) < len(given):
-        raise ArgumentError(f"{key}={given!r}; give one column or more, each once")
-    return tuple(given)
 
 
 def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:

@@ -78,7 +78,7 @@ class Nearest:
             table,
             {"series": "parent"},
             "forecast",
-            size="time",
+            by="time",
             weights=np.repeat(weights, n_times),
             integer=self.integer,
             nonnegative=self.nonnegative,

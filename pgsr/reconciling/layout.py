@@ -9,7 +9,7 @@ missing values at every size. Both become a tree of more regions, without a new 
   `sizes` times as many regions and one size, whose regions have one weight each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,6 +139,3 @@ class _Paths(Sequence[tuple[str, ...]]):
         if self.sizes:
             path = (f"size {self.sizes[size]}", *path)
         return path if link == len(self.blocks[level]) - 1 else (*path, "again")
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return (self[i] for i in range(len(self)))

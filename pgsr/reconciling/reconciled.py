@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.certificates import Certificate
+from pgsr.data.columns import ColumnFrame
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import notes_of_names, region_id
 from pgsr.engines.losses import loss
@@ -18,7 +19,6 @@ from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
 from pgsr.reconciling.drawn import DrawnTable, StatedNoise
-from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.plausibility import Plausibility, plausibility
 from pgsr.reconciling.stating import Stated
@@ -132,8 +132,10 @@ class Reconciled:
             "region": np.repeat([region_id(tree.paths[r]) for r in regions], n_sizes),
             "level": np.repeat(tree.level_of[regions], n_sizes),
         }
-        if n_sizes > 1:
-            columns["size"] = np.tile(np.array(self.found.sizes), len(regions))
+        tables = self.found.tables
+        sizes = self.found.sizes if tables is None else tables.sizes
+        if set(sizes) != {""}:
+            columns["size"] = np.tile(np.array(sizes), len(regions))
         lowest = lowest_copies(self.found)[regions]
         columns["measured"] = (self.found.weight[lowest] > 0).ravel()
         columns[COLUMN] = self.answer[regions].ravel()
@@ -141,15 +143,27 @@ class Reconciled:
             posterior = self.noise.posterior
             columns |= {"median": posterior.median[regions].ravel(), "lower": posterior.low[regions].ravel()}
             columns["upper"] = posterior.high[regions].ravel()
-        return pd.DataFrame(columns)
+        keys = (
+            None if tables is None else pd.MultiIndex.from_frame(pd.concat([pd.DataFrame(tables.index)] * len(regions)))
+        )
+        return pd.DataFrame(columns, index=keys)
 
     @cached_property
     def diagnostics(self) -> "pd.DataFrame":
-        """The violations before and the changes made, a row per level; `LevelDiagnostics` explains the columns."""
+        """The violations before and the changes made, a row per level; `LevelDiagnostics` explains the columns.
+
+        Of many tables the rows of each stand below those of the one before; the index says of which.
+        """
         with extra("release"):
             import pandas as pd
 
-        return pd.DataFrame([vars(level) for level in self.levels])
+        if self.found.tables is None:
+            return pd.DataFrame([vars(level) for level in self.levels])
+        tables, rows = self.found.tables, [self._diagnosed(of) for of in self.found.tables.slices]
+        keys = pd.MultiIndex.from_tuples(
+            [key for key, levels in zip(tables.keys, rows, strict=True) for _ in levels], names=tables.by
+        )
+        return pd.DataFrame([vars(level) for levels in rows for level in levels], index=keys)
 
     @cached_property
     def notes(self) -> list[str]:
@@ -181,10 +195,13 @@ class Reconciled:
 
     @cached_property
     def levels(self) -> list[LevelDiagnostics]:
-        """The rows of `diagnostics`."""
+        """The rows of `diagnostics`, of all tables together."""
+        return self._diagnosed(slice(0, self.found.shape[1]))
+
+    def _diagnosed(self, sizes: slice) -> list[LevelDiagnostics]:
         largest = float(np.abs(self.answer).max(initial=0.0))
         near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * self._noise + 1e-9 * largest
-        return diagnostics(self.found, self.answer, self.level_names, near)
+        return diagnostics(self.found, self.answer, self.level_names, near, sizes)
 
     @property
     def objective(self) -> float:
@@ -242,7 +259,8 @@ class Reconciled:
         return cells.ravel()[self.found.row_cell]
 
     def __repr__(self) -> str:
-        return "\n".join([f"Reconciled({self.result!r})", *self.notes])
+        many = "" if self.found.tables is None else f"{len(self.found.tables.keys):,} tables, "
+        return "\n".join([f"Reconciled({many}{self.result!r})", *self.notes])
 
     def _repr_html_(self) -> str:
         last = self.levels[-1]

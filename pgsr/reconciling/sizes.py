@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.data.columns import ColumnFrame
 from pgsr.errors import ProblemError, TableError
-from pgsr.reconciling.frames import ColumnFrame
 
 LARGEST_SIZE = 100_000
 """The largest whole number that is taken for a size and not for a name."""
@@ -15,7 +15,7 @@ LARGEST_SIZE = 100_000
 SizeNames = tuple[int, ...] | tuple[str, ...]
 
 
-def sizes_of(frame: ColumnFrame, column: str | None) -> tuple[SizeNames, np.ndarray]:
+def sizes_of(frame: ColumnFrame, column: str | None, remedy: str) -> tuple[SizeNames, np.ndarray]:
     """Find the sizes in their order, whole numbers or names, and which every row has; nothing depends on rows' order.
 
     Names that are one number, "3" and "3.0", are one size. Without a column there is one size, called "".
@@ -24,19 +24,16 @@ def sizes_of(frame: ColumnFrame, column: str | None) -> tuple[SizeNames, np.ndar
         TableError: a row has no size.
 
     Example:
-        >>> sizes_of(ColumnFrame.of({"size": ["10", "9", "10"]}), "size")
+        >>> sizes_of(ColumnFrame.of({"size": ["10", "9", "10"]}), "size", "")
         ((9, 10), array([1, 0, 1]))
-        >>> sizes_of(ColumnFrame.of({"size": ["4+", "-1", "4"]}), "size")
+        >>> sizes_of(ColumnFrame.of({"size": ["4+", "-1", "4"]}), "size", "")
         (('-1', '4', '4+'), array([2, 0, 1]))
     """
     if column is None:
         return ("",), np.zeros(frame.n_rows, np.int64)
     code, labels = frame.codes(column)
     if (code < 0).any():
-        raise TableError(
-            f"row {int(np.argmin(code))} has nothing in {column!r}, and sums over sizes are not taken; fill it in, or "
-            "make sizes the last column of hierarchy= and leave size= out"
-        )
+        raise TableError(f"row {int(np.argmin(code))} has nothing in {column!r}; fill it in, or {remedy}")
     keys, _ = _order(frame, column, labels)
     names = dict(sorted(zip(keys, labels, strict=True), reverse=True))
     place = {key: i for i, key in enumerate(sorted(names))}

@@ -11,10 +11,10 @@ from scipy.stats import chisquare
 from waiting import MINUTES
 
 from pgsr import Hierarchy, reconcile
+from pgsr.data.columns import ColumnFrame
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.machine import parallel
 from pgsr.problems.conditions import total
-from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.laws import LAWS
 from pgsr.reconciling.measured import measured
 from pgsr.reconciling.messages_kernel import downward, upward
@@ -41,7 +41,7 @@ def small_table(rng, law, scale, missing=()) -> pd.DataFrame:
 
 
 def found_of(frame, fixed=None):
-    return measured(ColumnFrame.of(frame), LEVELS, "n", None, None, "v", fixed, True)
+    return measured(ColumnFrame.of(frame), LEVELS, "n", None, (), None, "v", fixed, True)
 
 
 def log_g(x, z):
@@ -167,7 +167,7 @@ def worlds(rng, law, scale, roots, r, stated=None) -> pd.DataFrame:
 
 
 def of_sizes(frame, fixed=None):
-    return measured(ColumnFrame.of(frame), LEVELS, "n", "size", None, "v", fixed, True)
+    return measured(ColumnFrame.of(frame), LEVELS, "n", "size", (), None, "v", fixed, True)
 
 
 def ranks(stated=None) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +13,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pgsr.checks import shown
+from pgsr.data.plans import operators_of, require_no_guess
 from pgsr.data.region_ids import region_name
-from pgsr.errors import TableError
+from pgsr.errors import ArgumentError, TableError
 from pgsr.machine.extras import extra
 
 KINDS = "a pandas, Polars or Arrow table, a DuckDB relation, or a dictionary of arrays"
@@ -67,8 +68,11 @@ class ColumnFrame:
         if not isinstance(read, nw.DataFrame) and hasattr(table, "__arrow_c_stream__"):
             with extra("release"):
                 import pyarrow as pa
-            if "duckdb" in type(table).__module__:
-                _require_no_guess(table)
+            if "duckdb" in type(table).__module__:  # later rows would be rounded
+                remedy = (
+                    "give the frame itself, what pandas or Polars reads of the file, or a table with declared types"
+                )
+                require_no_guess(operators_of(table), "the relation", remedy)
             # Once: a relation may give its rows in another order when it is asked again.
             with suppress(pa.ArrowInvalid):  # of a stream of one column, such as a Series
                 read = nw.from_native(pa.table(table), eager_only=True)
@@ -218,12 +222,13 @@ class ColumnFrame:
         return made.to_native()
 
 
-def _require_no_guess(relation: Any) -> None:
-    """Refuse a relation over a file whose types DuckDB takes from the first rows: later ones would be rounded."""
-    from pgsr.tables.plans import operators_of, require_no_guess
-
-    remedy = "give the frame itself, what pandas or Polars reads of the file, or a table with declared types"
-    require_no_guess(operators_of(relation), "the relation", remedy)
+def column_names(key: str, given: object) -> tuple[str, ...]:
+    """Check names of columns, each once; raise `ArgumentError` with the argument's name where they are none."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise ArgumentError(f'{key}={shown(given)}; give a list of names of columns, such as ["state", "county"]')
+    if not given or len(set(given)) < len(given):
+        raise ArgumentError(f"{key}={given!r}; give one column or more, each once")
+    return tuple(given)
 
 
 def exact_floats(numbers: np.ndarray, name: str) -> np.ndarray:
