@@ -106,6 +106,10 @@ class ColumnFrame:
         place = dict(zip((text for text in dict.fromkeys(names) if text), count()))
         return np.array([*(place.get(text, -1) for text in names), -1])[code], list(place)
 
+    def kinds(self, name: str) -> set[str]:
+        """List the kinds of a column's values, such as "string" and "number", as sentences call them."""
+        return _kinds_in(self._values(name)[0])
+
     def truths(self, name: str) -> np.ndarray:
         """Read a column of truths, or of numbers of which 0 is false; bool, False where one is missing."""
         return np.nan_to_num(self._numbers(name, {"number", "boolean"})) != 0
@@ -124,7 +128,7 @@ class ColumnFrame:
 
     def _numbers(self, name: str, kinds: set[str]) -> np.ndarray:
         values, missing = self._values(name)
-        held = _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
+        held = _kinds_in(values)
         if not held <= kinds:
             raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
         found = _exact(values, name)
@@ -256,6 +260,10 @@ def _exact(values: np.ndarray, name: str) -> np.ndarray:
         if whole == given:
             return np.array(whole, np.int64)
     return exact_floats(values, name)
+
+
+def _kinds_in(values: np.ndarray) -> set[str]:
+    return _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
 
 
 def _kinds(values: Iterable[object]) -> set[str]:

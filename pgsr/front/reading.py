@@ -14,7 +14,6 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import ABOVE_ALL, notes_of_names
 from pgsr.errors import ArgumentError, TableError
 from pgsr.machine import memory
-from pgsr.machine.extras import extra
 
 LARGEST_REGIONS = 10_000_000
 """Most regions; columns that name more are no columns of regions."""
@@ -131,31 +130,29 @@ def _require_form(groups: tuple[str, ...], size: object, count: object) -> None:
 
 
 def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:
-    """Look at a table, or read these columns of a file: those of names as text, where nothing says what they are."""
+    """Look at a table, or read these columns of a file."""
     if not isinstance(table, str | Path) and type(table).__module__ != "pgsr.tables.source":
         return ColumnFrame.of(table)
-    with extra("release"):
-        import pandas as pd
-    from pgsr.tables.frames import read_frame
-    from pgsr.tables.source import source
+    from pgsr.tables.frames import columns_of
 
-    frame = read_frame(source(table), "the table", [*names, *numbers], [])
-    for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused
-        if pd.api.types.is_string_dtype(frame[column]):
-            whole = frame[column].str.replace(r"\.0*$", "", regex=True)  # beside 5.0, 2^53 + 1 would be rounded
-            frame[column] = pd.to_numeric(whole, errors="coerce")
-    return ColumnFrame.of(frame)
+    return columns_of(table, "the table", names, numbers, [])
+
+
+def _named(frame: ColumnFrame, columns: Sequence[str], what: str) -> tuple[np.ndarray, list[list[str]]]:
+    """Read columns that name something of every row: codes, shape (rows, columns), and the names by their codes."""
+    codes, labels = zip(*(frame.codes(column) for column in columns), strict=True)
+    for column, code in zip(columns, codes, strict=True):
+        if (code < 0).any():
+            raise TableError(f"some rows name no {what} in column {column!r}; fill them in, or leave the rows out")
+    return np.stack(codes, axis=1), list(labels)
 
 
 def _located(frame: ColumnFrame, columns: tuple[str, ...], hierarchy: Hierarchy | None) -> tuple[Hierarchy, np.ndarray]:
     """Find the regions, and the leaf of every row as a place among the leaves."""
-    codes, labels = zip(*(frame.codes(column) for column in columns), strict=True)
-    for column, code in zip(columns, codes, strict=True):
-        if (code < 0).any():
-            raise TableError(f"some rows name no region in column {column!r}; fill them in, or leave the rows out")
+    codes, labels = _named(frame, columns, "region")
     if not frame.n_rows:
         raise TableError("the table has no rows; give at least one")
-    keys, row = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    keys, row = np.unique(codes, axis=0, return_inverse=True)
     if len(keys) > LARGEST_REGIONS:
         raise TableError(f"the columns {', '.join(map(repr, columns))} name more than {LARGEST_REGIONS:,} regions")
     paths = [tuple(label[code] for label, code in zip(labels, key, strict=True)) for key in keys.tolist()]
@@ -180,13 +177,8 @@ def _located(frame: ColumnFrame, columns: tuple[str, ...], hierarchy: Hierarchy 
 
 def _sizes_of_groups(frame: ColumnFrame, columns: tuple[str, ...], leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Count the members of every group; the leaf and the size of each, shape (groups,)."""
-    codes = [frame.codes(column)[0] for column in columns]
-    for column, code in zip(columns, codes, strict=True):
-        if (code < 0).any():
-            raise TableError(f"some rows name no group in column {column!r}; fill them in, or leave the rows out")
-    _, first, group, size = np.unique(
-        np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    codes, _ = _named(frame, columns, "group")
+    _, first, group, size = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
     if (leaf[first][group.ravel()] != leaf).any():
         named = list(columns) if columns[1:] else columns[0]
         raise TableError(

@@ -9,6 +9,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from pgsr.checks import require_kind
+from pgsr.data.columns import ColumnFrame
 from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
@@ -18,10 +19,7 @@ from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, TableError
 from pgsr.machine import memory
-from pgsr.tables.ids import IdKind, id_kind
-from pgsr.tables.session import Limits, Session
-from pgsr.tables.source import source
-from pgsr.tables.sql import name
+from pgsr.tables.frames import columns_of
 
 WHAT = "the long table"
 
@@ -104,7 +102,7 @@ def region_columns(tree: Hierarchy, level_names: Sequence[str] | None) -> dict[s
     return {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
 
 
-def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
+def read_long(table: Any) -> Estimate:
     """Read the estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
 
     Regions and sizes are those that occur; absent rows count 0. A table with a column `size_class` has sizes per level:
@@ -112,8 +110,7 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
     columns follow from the ids.
 
     Args:
-        table: anything `source` takes: a frame of `to_long`, or a file of it.
-        limits: of memory, threads and disk.
+        table: a frame of `to_long` of any kind, or a file of it.
 
     Raises:
         TableError: a missing column, or a row without size from 0 up or finite count, or given twice.
@@ -127,7 +124,7 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
                [0, 2],
                [1, 0]])
     """
-    found = _read_rows(table, limits)
+    found = _read_rows(columns_of(table, WHAT, ["region_id"], ["group_size", "n_groups"], [SIZE_CLASS]))
     tree = Hierarchy.from_paths(found.paths, pad_ragged=not found.by_level)
     return Estimate(tree, View.COUNTS, (_tables if found.by_level else _values)(tree, found))
 
@@ -139,9 +136,8 @@ class _Rows:
     Attributes:
         paths: of the regions, in the order of their first rows.
         region: of every row, a place in `paths`.
-        size, count: of every row.
+        size, count: of every row; counts are int64 where all are whole.
         n_sizes: K + 1.
-        whole: whether all counts are whole numbers.
         by_level: whether levels have sizes of their own.
     """
 
@@ -150,60 +146,28 @@ class _Rows:
     size: np.ndarray
     count: np.ndarray
     n_sizes: int
-    whole: bool
     by_level: bool
 
 
-def _read_rows(table: Any, limits: Limits | None) -> _Rows:
+def _read_rows(frame: ColumnFrame) -> _Rows:
     """Read the rows of a long table.
 
     Raises:
         TableError, HierarchyError: as `read_long`.
     """
-    given = source(table)
-    with Session(limits or Limits(), [given], public=[given]) as session:
-        types = session.require(given, ["region_id", "group_size", "n_groups"], WHAT)
-        by_level = SIZE_CLASS in session.names(given, WHAT)
-        if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
-            raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
-        numbered = (
-            f"SELECT nullif(CAST(region_id AS VARCHAR), '') AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
-            f"{_number(types, 'n_groups', 'DOUBLE')} AS c, {_number(types, 'n_groups', 'BIGINT')} AS n, "
-            f"row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
+    if "number" in frame.kinds("region_id"):
+        raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
+    region, ids = frame.codes("region_id")
+    size, count = frame.numbers("group_size"), frame.numbers("n_groups")
+    bad = (region < 0) | ~(size >= 0) | (size != np.floor(size)) | ~np.isfinite(count)
+    if bad.any() or not frame.n_rows:
+        raise TableError(
+            f"{np.count_nonzero(bad):,} rows of {WHAT} have no region, size from 0 up or finite count; mend or add rows"
         )
-        rows = session.keep(numbered, WHAT)
-        [(bad, n_sizes, whole)] = session.rows(
-            "SELECT count(*) FILTER (id IS NULL OR size IS NULL OR size < 0 OR c IS NULL OR NOT isfinite(c)), "
-            f"max(size) + 1, bool_and(n IS NOT NULL) FROM {rows}",
-            WHAT,
-        )
-        if bad or n_sizes is None:
-            raise TableError(f"{bad:,} rows of {WHAT} have no region, size from 0 up or finite count; mend or add rows")
-        codes = session.keep(f"SELECT id, min(place) AS place FROM {rows} GROUP BY id", WHAT)
-        paths = [path_of_id(id_) for (id_,) in session.rows(f"SELECT id FROM {codes} ORDER BY place", WHAT)]
-        order = f"(SELECT id, row_number() OVER (ORDER BY place) - 1 AS region FROM {codes}) o"
-        found = session.columns(
-            f"SELECT o.region AS region, r.size AS size, {'r.n' if whole else 'r.c'} AS count "
-            f"FROM {rows} r JOIN {order} ON r.id = o.id",
-            WHAT,
-        )
-    region, size = np.asarray(found["region"], np.int64), np.asarray(found["size"], np.int64)
-    return _Rows(paths, region, size, np.asarray(found["count"]), int(n_sizes), bool(whole), by_level)
-
-
-def _number(types: dict[str, str], column: str, kind: str) -> str:
-    """Write a number in SQL, NULL where it is none (for BIGINT: no whole one)."""
-    n = name(column)
-    if types[column] != "VARCHAR":
-        kept = f" AND abs({n}) < {2**53}" if types[column] in ("FLOAT", "DOUBLE") else ""  # others may be rounded
-        return (
-            f"CASE WHEN {n} = floor({n}){kept} THEN TRY_CAST({n} AS BIGINT) END"
-            if kind == "BIGINT"
-            else f"CAST({n} AS DOUBLE)"
-        )
-    if kind == "BIGINT":
-        return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,19}}(\\.0*)?') THEN TRY_CAST({n} AS BIGINT) END"
-    return f"TRY_CAST({n} AS DOUBLE)"
+    if count.dtype.kind == "f" and (count == np.floor(count)).all() and np.abs(count).max() < 2**53:
+        count = count.astype(np.int64)
+    paths, size = list(map(path_of_id, ids)), size.astype(np.int64)
+    return _Rows(paths, region, size, count, int(size.max()) + 1, SIZE_CLASS in frame.columns)
 
 
 def _values(tree: Hierarchy, found: _Rows) -> Any:
