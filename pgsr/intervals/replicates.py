@@ -12,14 +12,12 @@ from pgsr.data.intervals import Intervals
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.intervals.statistics import Statistic, exact_level, statistic_of
 from pgsr.machine import memory
+from pgsr.machine.progress import steps
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.budget import Number
 from pgsr.privacy.random import Seeded
-
-Told = Callable[[int, int], None]
-"""What is told how many of how many tables are there."""
 
 Form = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 """Gives the ends of intervals from the released values, those of the tables, shape (tables, ...), and the level."""
@@ -99,7 +97,7 @@ def intervals(
     require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
     require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
     counts = released.estimate.counts() if isinstance(released, Result) else released
-    about = [statistic_of(statistic, counts.sizes)], level, replicates, seed, None
+    about = [statistic_of(statistic, counts.sizes)], level, replicates, seed
     if not isinstance(released, Result) or not isinstance(mechanism.post, Drawing):
         return bootstrapped(mechanism, counts, *about)[0]
     if released.measurement is None:
@@ -114,7 +112,6 @@ def bootstrapped(
     level: Number,
     replicates: int,
     seed: str | int,
-    progress: Told | None,
 ) -> list[Intervals]:
     """Give bootstrap `intervals` of several statistics, all of the same replicates."""
     number = whole_number("replicates", replicates, 20, ArgumentError)
@@ -126,7 +123,7 @@ def bootstrapped(
     )
     again = (
         mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place)).estimate.counts().counts
-        for place in _told(number, progress)
+        for place in range(number)
     )
     n_groups = np.inf if private else float(released.totals[0])
     return _formed(released, statistics, level, number, again, n_groups, symmetric, "symmetric bootstrap")
@@ -140,7 +137,6 @@ def drawn(
     level: Number,
     draws: int,
     seed: str | int,
-    progress: Told | None,
 ) -> list[Intervals]:
     """Give `intervals` by draws of several statistics, all of the same draws."""
     number = whole_number("replicates", draws, 20, ArgumentError)
@@ -152,8 +148,8 @@ def drawn(
         )
     # The seed as a number that is not negative, different for different texts.
     key = int.from_bytes(sha256(f"draws of a posterior: {seed}".encode()).digest()[:8], "big")
-    each = zip(_told(number, progress), mechanism.post.draws(measurement, number, key), strict=True)
-    tables = (np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1) for _, draw in each)
+    draws_of_truth = mechanism.post.draws(measurement, number, key)
+    tables = (np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1) for draw in draws_of_truth)
     n_groups = float(released.totals[0])
     return _formed(released, statistics, level, number, tables, n_groups, between_quantiles, "posterior")
 
@@ -204,18 +200,13 @@ def _formed(
     n_values = sum(estimate.size for estimate in estimates)
     memory.require(8 * ((number + 8) * n_values + 4 * own.size), f"{number} replicates")
     values = [np.empty((number, *estimate.shape), estimate.dtype) for estimate in estimates]
-    for place, other in enumerate(tables):
-        for statistic, rows in zip(statistics, values, strict=True):
-            rows[place] = statistic.of(other)
+    with steps(f"intervals, {method}", number) as step:
+        for place, other in enumerate(tables):
+            for statistic, rows in zip(statistics, values, strict=True):
+                rows[place] = statistic.of(other)
+            step()
     found = []
     for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
         lower, upper = ends(statistic, estimate, rows, float(wanted), n_groups, form)
         found.append(Intervals(tree, statistic.label(own), wanted, lower, estimate, upper, method))
     return found
-
-
-def _told(n: int, progress: Told | None) -> Iterator[int]:
-    for place in range(n):
-        if progress is not None:
-            progress(place, n)
-        yield place

@@ -254,21 +254,8 @@ def test_a_statistic_is_one_number_of_known_regions(statistic, error, sentence):
 def test_even_few_cells_are_shared_among_threads(monkeypatch):
     monkeypatch.setattr(parallel, "number_of_threads", lambda: 2)
     both = threading.Barrier(2, timeout=MINUTES)
-    _for_each(lambda _: both.wait(), 2, 50, "looking")
+    _for_each(lambda _: both.wait(), 2, "looking")
     assert not both.broken
-
-
-def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):
-    pytest.importorskip("rich", reason="progress is drawn by rich")
-    monkeypatch.setattr("pgsr.reconciling.posterior.SHOWN", 2 * TREE.n_regions)
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    rng = rng_of(3)
-    table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
-    assert not capsys.readouterr().err
-    posterior = table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9, 5], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
-    assert "looking for the posterior" in capsys.readouterr().err
-    posterior.draws(5, 1)
-    assert "drawing tables" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
+from pgsr.machine.progress import steps
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Measurement, Totals
@@ -121,7 +122,8 @@ class Posterior:
         self._check(measurement)
         deadline = Deadline(checked_limit(time_limit))
         try:
-            result = self._release(measurement, deadline)
+            with steps(repr(self), None) as step:
+                result = self._release(measurement, replace(deadline, step=step))
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except MemoryNeededError as error:

@@ -3,6 +3,7 @@
 from types import TracebackType
 
 from pgsr.machine.extras import extra
+from pgsr.machine.progress import told
 
 with extra("release"):
     from rich.console import Console
@@ -47,8 +48,10 @@ class Stages:
             disable=not console.is_terminal,
         )
         self._stage: TaskID | None = None
+        self._told = told(self.advance)
 
     def __enter__(self) -> "Stages":
+        self._told.__enter__()
         self._bar.start()
         return self
 
@@ -60,6 +63,7 @@ class Stages:
         elif self._stage is not None:
             self._bar.stop_task(self._stage)
         self._bar.stop()
+        self._told.__exit__(kind, error, trace)
 
     def __call__(self, text: str) -> None:
         """Begin a stage, which ends the one before; or tell something else."""
@@ -69,7 +73,7 @@ class Stages:
         self._end()
         self._stage = self._bar.add_task(text, total=None)
 
-    def advance(self, done: int, total: int) -> None:
+    def advance(self, done: int, total: int | None) -> None:
         """Tell how many pieces of the stage are done; nothing is shown where there is no bar."""
         if self._stage is not None:
             self._bar.update(self._stage, completed=done, total=total)
