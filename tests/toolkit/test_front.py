@@ -145,7 +145,9 @@ def test_solvers_lists_everybody_once_with_a_reason_where_it_does_not_take_it():
     for words in ("tree_projection", "works on counts", "others do not:"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 130
-    assert "works on counts" in table._repr_html_()
+    first = table.rows[0]
+    assert (first.proves, first.licence, first.version) == ("proved gap", "Apache 2.0", pgsr.__version__)
+    assert "works on counts" in table._repr_html_().partition("<details>")[2]
 
 
 def test_who_is_listed_solves_and_who_is_not_says_the_same():
