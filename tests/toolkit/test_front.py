@@ -115,7 +115,7 @@ def test_where_none_of_ours_takes_a_problem_a_status_says_so():
 
 def test_nothing_of_ours_is_asked_to_round():
     """Of M_H with every region's total and a bound, one of our algorithms only rounds the relaxation."""
-    problem = Problem.m_h(COUNTED, "regions").where(cells(size=0) <= 5)
+    problem = Problem.m_h(COUNTED, totals="regions").where(cells(size=0) <= 5)
     named = pgsr.solve(problem, "region_totals_projection").status
     assert (pgsr.solve(problem).status, named) != (Status.RELAXED, Status.RELAXED)
 
