@@ -15,8 +15,10 @@ from pgsr.data.region_ids import notes_of_names, region_id
 from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
+from pgsr.intervals.statistics import exact_level
 from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
+from pgsr.privacy.budget import Number
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
 from pgsr.reconciling.drawn import DrawnTable, StatedNoise
 from pgsr.reconciling.measured import MeasuredCells
@@ -97,17 +99,18 @@ class Reconciled:
         """The table that was given, of the same kind, with a column `drawn`: one for every draw."""
         return (self.frame.taking({"drawn": self._of_rows(table)}) for table in self.draws)
 
-    def interval(self, statistic: Callable[[DrawnTable], float]) -> tuple[float, float]:
-        """Find between which numbers a statistic of the table lies, with the chance `level`: quantiles over draws.
+    def intervals(self, statistic: Callable[[DrawnTable], float], level: Number = 0.9) -> tuple[float, float]:
+        """Find between which numbers a statistic of the table lies: quantiles over draws.
 
         Args:
             statistic: a number of a table, such as `lambda table: table["US/GA"].sum() / table["US"].sum()`.
+            level: the chance that it does.
 
         Raises:
-            ArgumentError: no law of noise was given, or the statistic is not one finite number.
+            ArgumentError: no law of noise was given, the statistic is not one finite number, or the level is none.
         """
-        values = self._noise_stated.statistics(statistic)
-        low, high = np.quantile(values, [(1 - self._noise_stated.level) / 2, (1 + self._noise_stated.level) / 2])
+        values, chance = self._noise_stated.statistics(statistic), float(exact_level(level))
+        low, high = np.quantile(values, [(1 - chance) / 2, (1 + chance) / 2])
         return float(low), float(high)
 
     @cached_property

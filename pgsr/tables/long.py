@@ -1,7 +1,6 @@
 """The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,6 @@ import pyarrow as pa
 from scipy import sparse
 
 from pgsr.checks import require_kind
-from pgsr.data.columns import ColumnFrame
 from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
@@ -124,37 +122,7 @@ def read_long(table: Any) -> Estimate:
                [0, 2],
                [1, 0]])
     """
-    found = _read_rows(columns_of(table, WHAT, ["region_id"], ["group_size", "n_groups"], [SIZE_CLASS]))
-    tree = Hierarchy.from_paths(found.paths, pad_ragged=not found.by_level)
-    return Estimate(tree, View.COUNTS, (_tables if found.by_level else _values)(tree, found))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a long table.
-
-    Attributes:
-        paths: of the regions, in the order of their first rows.
-        region: of every row, a place in `paths`.
-        size, count: of every row; counts are int64 where all are whole.
-        n_sizes: K + 1.
-        by_level: whether levels have sizes of their own.
-    """
-
-    paths: list[tuple[str, ...]]
-    region: np.ndarray
-    size: np.ndarray
-    count: np.ndarray
-    n_sizes: int
-    by_level: bool
-
-
-def _read_rows(frame: ColumnFrame) -> _Rows:
-    """Read the rows of a long table.
-
-    Raises:
-        TableError, HierarchyError: as `read_long`.
-    """
+    frame = columns_of(table, WHAT, ["region_id"], ["group_size", "n_groups"], [SIZE_CLASS])
     if "number" in frame.kinds("region_id"):
         raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
     region, ids = frame.codes("region_id")
@@ -166,39 +134,38 @@ def _read_rows(frame: ColumnFrame) -> _Rows:
         )
     if count.dtype.kind == "f" and (count == np.floor(count)).all() and np.abs(count).max() < 2**53:
         count = count.astype(np.int64)
-    paths, size = list(map(path_of_id, ids)), size.astype(np.int64)
-    return _Rows(paths, region, size, count, int(size.max()) + 1, SIZE_CLASS in frame.columns)
+    by_level = SIZE_CLASS in frame.columns
+    tree = Hierarchy.from_paths(list(map(path_of_id, ids)), pad_ragged=not by_level)
+    return Estimate(tree, View.COUNTS, (_tables if by_level else _values)(tree, region, size.astype(np.int64), count))
 
 
-def _values(tree: Hierarchy, found: _Rows) -> Any:
-    listed, size, shape = found.region, found.size, (len(found.paths), found.n_sizes)
-    table = sparse.csr_array((np.ones(len(size), np.int64), (listed, size)), shape=shape)
-    if table.nnz and table.data.max() > 1:
+def _values(tree: Hierarchy, region: np.ndarray, size: np.ndarray, count: np.ndarray) -> Any:
+    """Put the rows, whose regions are numbered in their own order, into one table."""
+    order, n_sizes = _order_of_rows(tree), int(size.max()) + 1
+    shape, dense = (int(region.max()) + 1, n_sizes), 8 * tree.n_regions * n_sizes
+    times = sparse.csr_array((np.ones(len(size), np.int64), (region, size)), shape=shape)
+    if times.nnz and times.data.max() > 1:
         raise TableError(_TWICE)
-    table = sparse.csr_array((found.count, (listed, size)), shape=shape)
-    position = _order_of_rows(tree)
-    dense = 8 * tree.n_regions * found.n_sizes
-    memory.require(min(dense, 16 * table.nnz + 32 * found.n_sizes), f"a table of {tree.n_regions:,} regions")
-    table = sparse.csr_array(table[position])
+    memory.require(min(dense, 16 * times.nnz + 32 * n_sizes), f"a table of {tree.n_regions:,} regions")
+    table = sparse.csr_array(sparse.csr_array((count, (region, size)), shape=shape)[order])
     return table if dense > LARGEST_DENSE else table.toarray()
 
 
-def _tables(tree: Hierarchy, found: _Rows) -> tuple[np.ndarray, ...]:
+def _tables(tree: Hierarchy, region: np.ndarray, size: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
     """Put the rows into one table per level."""
-    position = np.empty(len(found.paths), np.int64)
+    position = np.empty(int(region.max()) + 1, np.int64)
     position[_order_of_rows(tree)] = np.arange(tree.n_regions)
-    region = position[found.region]
-    level_of, tables = tree.level_of[region], []
+    region, tables = position[region], []
     for level in range(tree.n_levels):
-        here, rows = tree.level(level), level_of == level
-        shape = here.stop - here.start, int(found.size[rows].max()) + 1
+        here, rows = tree.level(level), tree.level_of[region] == level
+        shape = here.stop - here.start, int(size[rows].max()) + 1
         memory.require(17 * shape[0] * shape[1], f"the counts of level {level}")
-        values, times = np.zeros(shape, found.count.dtype), np.zeros(shape, np.int8)
-        place = region[rows] - here.start, found.size[rows]
+        values, times = np.zeros(shape, count.dtype), np.zeros(shape, np.int8)
+        place = region[rows] - here.start, size[rows]
         np.add.at(times, place, 1)
         if times.max(initial=0) > 1:
             raise TableError(_TWICE)
-        values[place] = found.count[rows]
+        values[place] = count[rows]
         tables.append(values)
     return tuple(tables)
 

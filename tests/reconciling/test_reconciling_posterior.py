@@ -222,7 +222,7 @@ def test_the_same_seed_draws_the_same_and_tables_add_up():
         assert (sums == one.draws[:, TREE.level(level)]).all()
     table = next(iter(one.drawn_tables))
     assert (one.draws[0] == table.drawn.to_numpy().reshape(2, -1).T).all()
-    low, high = one.interval(lambda table: table["US/s5"].sum() / table["US"].sum())
+    low, high = one.intervals(lambda table: table["US/s5"].sum() / table["US"].sum())
     shares = one.draws[:, 6].sum(axis=1) / one.draws[:, 0].sum(axis=1)
     assert (low, high) == pytest.approx(tuple(np.quantile(shares, [0.05, 0.95])))
     assert (one.cells.lower <= one.cells["median"]).all()
@@ -245,10 +245,10 @@ def test_a_statistic_is_one_number_of_known_regions(statistic, error, sentence):
     done = reconcile(frame, ["nation", "state"], "n", size="size", noise="geometric", scale=1.0)
     regions = done.cells.region.unique()
     assert len(regions) == 3
-    twice = done.interval(lambda table: sum(table[region].sum() for region in regions))
-    assert twice == done.interval(lambda table: 2 * table["US"].sum())
+    twice = done.intervals(lambda table: sum(table[region].sum() for region in regions))
+    assert twice == done.intervals(lambda table: 2 * table["US"].sum())
     with pytest.raises(error, match=sentence):
-        done.interval(statistic)
+        done.intervals(statistic)
 
 
 def test_even_few_cells_are_shared_among_threads(monkeypatch):
