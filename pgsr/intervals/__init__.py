@@ -12,17 +12,11 @@ and q_l, one quantile per level l of the hierarchy, are the smallest with P(all 
 without excluding any of them (`bounds`): they are not negative, cumulative counts never fall, regions add up, and
 public totals are met. The chance that the truth lies inside is at least the level, exactly, for every data set.
 
-**The bootstrap** (`intervals`) is for any mechanism and statistic, each interval by itself. The release x stands for
-the truth: the mechanism is run on it B times with research noise, and the distances of the replicates t(x*) from the
-release's own t(x) stand for that of t(x) from the truth. Intervals are t -+ a quantile of |t* - t|, whose width has the
-bias of post-processing and its spread. They fall short for tails, means and Gini coefficients of M_H and M_c^dp, whose
-regions' numbers of groups are estimated: their post-processing smooths away what the truth had, and a replicate cannot
-lose what the release has lost already. Experiment X3 measures how often intervals hold the truth.
-
-**Draws of the posterior** (`intervals`, too) are for results of `pgsr.estimators.Posterior`, any statistic, each
-interval by itself, without a second release. The truth is drawn many times from what the noisy values leave possible,
-and the interval is made of the quantiles of the draws, widened to hold the release. Every draw has an error of the
-learned prior, too, which regions share.
+**Draws of the posterior**, of results of `pgsr.estimators.Posterior`, and **the bootstrap**, of any other release, are
+for any statistic, each interval by itself (`intervals` says how). The bootstrap falls short for tails, means and Gini
+coefficients of M_H and M_c^dp, whose regions' numbers of groups are estimated: their post-processing smooths away what
+the truth had, and a replicate cannot lose what the release has lost already. Experiment X3 measures how often intervals
+hold the truth. Every draw has an error of the learned prior, too, which regions share.
 
 **Statistics** are texts. With x[s] the number of groups of size s = 0..K, c[s] = x[0] + ... + x[s], t[s] = c[K] - c[s]
 the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + ... + t[K - 1] that of entities:
@@ -52,13 +46,7 @@ Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `b
     >>> from pgsr.estimators import Matching
     >>> from pgsr.methods.mechanism import Mechanism
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
-    >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
-    >>> released = mechanism.release(truth, Seeded("demo"))
-    >>> intervals(mechanism, released, "tail:1").to_frame()
-      region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
-    0        US      0    level_0      US     NaN    tail:1     68        73     78
-    1     US/GA      1    level_1      US      GA    tail:1     36        40     44
-    2     US/MI      1    level_1      US      MI    tail:1     29        33     37
+    >>> released = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching()).release(truth, Seeded("demo"))
     >>> band(released.measurement).intervals("tail:1", released.estimate.counts()).to_frame()
       region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
     0        US      0    level_0      US     NaN    tail:1     66        73     80

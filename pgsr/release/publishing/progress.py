@@ -42,7 +42,7 @@ class Stages:
             SpinnerColumn(finished_text="[green]✓[/green]"),
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            _Seconds(),
+            TextColumn("{task.elapsed:,.1f} s", style="progress.elapsed"),
             _Left(),
             console=console,
             disable=not console.is_terminal,
@@ -81,6 +81,7 @@ class Stages:
     def _end(self) -> None:
         if self._stage is not None:
             self._bar.update(self._stage, completed=1, total=1)
+            self._bar.stop_task(self._stage)
             self._stage = None
 
 
@@ -95,13 +96,3 @@ class _Left(ProgressColumn):
             return Text("")
         minutes, seconds = divmod(int(left), 60)
         return Text(f"about {f'{minutes} min {seconds:02}' if minutes else seconds} s left", style="progress.remaining")
-
-
-class _Seconds(ProgressColumn):
-    """The column with the seconds of a stage, to a tenth."""
-
-    max_refresh = 0.1
-
-    def render(self, task: Task) -> Text:
-        seconds = task.finished_time if task.finished else task.elapsed
-        return Text(f"{seconds or 0:,.1f} s", style="progress.elapsed")
