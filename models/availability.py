@@ -45,7 +45,6 @@ class SolverInfo:
 
     Attributes:
         method: the value itself, e.g. `Cvxpy("CLARABEL")`.
-        solves: what it does with integer squares, with relaxations and with absolute values.
         package: what to install.
         version: the installed version, "" if it is missing.
         licence: its state.
@@ -55,7 +54,6 @@ class SolverInfo:
     """
 
     method: Method
-    solves: str
     package: str
     version: str
     licence: str
@@ -93,7 +91,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
     """Look up which version of `package` is installed, and what to install if it or `through` is missing.
 
     Arguments:
-        method: the value itself; what it solves is asked of it.
+        method: the value itself.
         package: the one with the solver inside, as pip calls it.
         licence: its state.
         limit: the largest problem.
@@ -103,7 +101,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
     requirement = {**direct_.REQUIREMENTS, "coptpy": copt_.REQUIREMENT}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
-    return SolverInfo(method, _solves(method), package, found, licence, limit, remedy, through)
+    return SolverInfo(method, package, found, licence, limit, remedy, through)
 
 
 def cvxpy() -> list[SolverInfo]:
@@ -228,16 +226,6 @@ def _how(method: Method, problem: Problem) -> str:
             method.route(problem)
         ]
     return "rounded" if problem.integer and getattr(method, "rounds_relaxation", False) else "exact"
-
-
-def _solves(method: Method) -> str:
-    if not isinstance(method, SolverModel):
-        return "M_H, naive: integers"
-    takes = method.takes
-    integer = "integers" if ProgramKind.MIQP in takes else "integers by windows" if ProgramKind.MILP in takes else ""
-    steps = "integers by windows" if not integer and ProgramKind.QP not in takes else ""
-    relaxed = "relaxations" if ProgramKind.QP in takes else "relaxations of L1" if ProgramKind.LP in takes else ""
-    return ", ".join(filter(None, (integer or steps, relaxed)))
 
 
 def _package(point: EntryPoint) -> str:

@@ -21,8 +21,6 @@ from pgsr.reconciling.measured import MeasuredCells, measured
 from pgsr.reconciling.reconciled import Reconciled
 from pgsr.reconciling.sizes import require_order
 from pgsr.reconciling.stating import Asked, Stated, require_more_than_nothing, stated
-from pgsr.reconciling.tables import require_apart
-from pgsr.reconciling.units import in_multiples
 from pgsr.reconciling.whole_numbers import MOST_EXACT
 
 OWN: tuple[Method, ...] = (
@@ -139,9 +137,13 @@ def reconcile(
     frame = ColumnFrame.of(table)
     variances = _variances(frame, law, scale, weights, variance)
     tables = () if by is None else column_names("by", [by] if isinstance(by, str) else by)
-    if tables:
-        tied = {"totals= adds sizes up": totals is not None, "where= may": bool(said), "monotone=True orders": monotone}
-        require_apart(tables, [*_columns(hierarchy), size, value], tied)
+    if twice := {*tables} & {*_columns(hierarchy), size, value}:
+        raise ArgumentError(f"by= names {min(twice)!r}, which says something else of the rows; leave it out of one")
+    if tables and (totals is not None or said or monotone):
+        raise ArgumentError(
+            "by= takes tables whose sizes do not meet; leave out totals=, where= and monotone=, or reconcile every "
+            "table alone"
+        )
     found = measured(frame, hierarchy, value, size, tables, weights, variances, fixed, nonnegative)
     if monotone and size is not None:
         require_order(frame, size)
@@ -206,7 +208,7 @@ def _near_to(
     if zero_restricted and base is None:
         raise ArgumentError("zero_restricted=True belongs to base=; give a base, such as 5")
     near_to = found if noise is None or estimate == "nearest" else noise.medians
-    return near_to if base is None else in_multiples(near_to, base, zero_restricted)
+    return near_to if base is None else near_to.in_multiples(base, zero_restricted)
 
 
 def _chosen(method: Method | str | None) -> Method | None:

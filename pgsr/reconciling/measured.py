@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from pgsr.checks import whole_number
 from pgsr.data.columns import ColumnFrame, exact_floats
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import region_id
-from pgsr.errors import TableError
-from pgsr.reconciling.regions import regions_of_levels, regions_of_parents
-from pgsr.reconciling.sizes import SizeNames, sizes_of
-from pgsr.reconciling.tables import Tables, tables_of
+from pgsr.errors import ArgumentError, ProblemError, TableError
+from pgsr.reconciling.regions import TableRegions, regions_of_levels, regions_of_parents
+from pgsr.reconciling.sizes import SizeNames, Tables, sizes_of, tables_of
 
 SUMS = "make sizes the last column of hierarchy= and leave size= out, since sums over sizes are not taken"
 
@@ -78,6 +78,31 @@ class MeasuredCells:
         rows = np.flatnonzero(self.row_cell == cell)
         return f"row {rows[0]} ({self.cell_name(cell)})" if len(rows) else self.cell_name(cell)
 
+    def in_multiples(self, base: int, restricted: bool) -> "MeasuredCells":
+        """State the table in units of a base, so that whole numbers there are multiples here: controlled rounding.
+
+        Args:
+            base: such as 5.
+            restricted: whether every measured cell is one of the two multiples next to its value, and a multiple stays.
+
+        Raises:
+            ArgumentError: the base is no whole number from 2 on.
+            ProblemError: a fixed cell is no multiple.
+        """
+        base = whole_number("base", base, 2, ArgumentError)
+        value, row_value = self.value / base, self.row_value / base
+        low = np.full(self.shape, -np.inf) if self.lower is None else self.lower / base
+        high = np.full(self.shape, np.inf) if self.upper is None else self.upper / base
+        wrong = np.isfinite(low) & (low != np.floor(low))
+        if wrong.any():
+            name = self.first_row(int(np.argmax(wrong.ravel())))
+            raise ProblemError(f"{name} is fixed at no multiple of {base}; leave it out of fixed=")
+        if restricted:
+            there = (self.weight > 0) & ~np.isfinite(low)
+            low, high = np.where(there, np.floor(value), low), np.where(there, np.ceil(value), high)
+        weights = {"weight": self.weight * base**2, "row_weight": self.row_weight * base**2}
+        return replace(self, value=value, row_value=row_value, lower=low, upper=high, **weights)
+
     def evened(self, integer: bool) -> "MeasuredCells":
         """Scale the weights of every table by a power of 2, so that the largest are alike; it moves no answer.
 
@@ -128,7 +153,8 @@ def measured(
     sizes, row_size = sizes_of(frame, size, SUMS)
     tables = None
     if by:
-        tables, row_size = tables_of(frame, by, sizes, row_size, regions)
+        tables, row_size, row_table = tables_of(frame, by, sizes, row_size)
+        _require_one_tree(tables, row_table, regions)
         sizes = tables.cell_names
     n_sizes = len(sizes)
     row_cell = regions.of_row * n_sizes + row_size
@@ -148,6 +174,22 @@ def measured(
     of_cells = mean.reshape(shape), weight.reshape(shape)
     found = MeasuredCells(regions.tree, sizes, row_cell, row_value, row_weight, *of_cells, None, None, tables)
     return found if fixed is None else _with_fixed(found, frame, fixed, value, nonnegative)
+
+
+def _require_one_tree(tables: Tables, row_table: np.ndarray, regions: TableRegions) -> None:
+    """Raise `TableError` unless every table has rows of all lowest regions."""
+    leaves = regions.tree.leaves
+    n, leaf = leaves.stop - leaves.start, regions.of_row - leaves.start
+    there = np.unique(row_table[leaf >= 0] * n + leaf[leaf >= 0])
+    counts = np.bincount(there // n, minlength=len(tables.keys))
+    if (counts < n).any():
+        table = int(np.argmin(counts))
+        missing = np.setdiff1d(np.arange(n), there[there // n == table] % n)[0]
+        region = region_id(regions.tree.paths[leaves.start + missing])
+        raise TableError(
+            f"the table of {tables.name(table)} has no row of {region!r}, which others have; add it, with an empty "
+            "value if nobody knows one, or reconcile that table alone"
+        )
 
 
 def values_of(frame: ColumnFrame, value: str) -> np.ndarray:

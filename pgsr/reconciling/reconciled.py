@@ -1,7 +1,7 @@
 """A table that was made consistent, with the proof and what was moved."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -126,9 +126,6 @@ class Reconciled:
 
         A region that stands in no row is there, too, such as a nation whose states alone were measured.
         """
-        with extra("release"):
-            import pandas as pd
-
         tree, n_sizes = self.found.tree, self.found.shape[1]
         regions = np.flatnonzero(np.append(False, tree.padded)[tree.parent + 1] == 0)
         columns: dict[str, Any] = {
@@ -146,10 +143,9 @@ class Reconciled:
             posterior = self.noise.posterior
             columns |= {"median": posterior.median[regions].ravel(), "lower": posterior.low[regions].ravel()}
             columns["upper"] = posterior.high[regions].ravel()
-        keys = (
-            None if tables is None else pd.MultiIndex.from_frame(pd.concat([pd.DataFrame(tables.index)] * len(regions)))
+        return self._framed(
+            columns, [] if tables is None else tables.keys_of_rows(np.diff(tables.start)) * len(regions)
         )
-        return pd.DataFrame(columns, index=keys)
 
     @cached_property
     def diagnostics(self) -> "pd.DataFrame":
@@ -157,16 +153,19 @@ class Reconciled:
 
         Of many tables the rows of each stand below those of the one before; the index says of which.
         """
+        tables, levels = self.found.tables, self.levels
+        if tables is None:
+            return self._framed(list(map(vars, levels)), [])
+        rows = [vars(row) for ends in itertools.pairwise(tables.start) for row in self._diagnosed(slice(*ends))]
+        return self._framed(rows, tables.keys_of_rows([len(levels)] * len(tables.keys)))
+
+    def _framed(self, rows: Any, keys: Sequence[Any]) -> "pd.DataFrame":
+        """Make a data frame, whose index says of many tables which a row is of."""
         with extra("release"):
             import pandas as pd
 
-        if self.found.tables is None:
-            return pd.DataFrame([vars(level) for level in self.levels])
-        tables, rows = self.found.tables, [self._diagnosed(of) for of in self.found.tables.slices]
-        keys = pd.MultiIndex.from_tuples(
-            [key for key, levels in zip(tables.keys, rows, strict=True) for _ in levels], names=tables.by
-        )
-        return pd.DataFrame([vars(level) for levels in rows for level in levels], index=keys)
+        tables = self.found.tables
+        return pd.DataFrame(rows, None if tables is None else pd.MultiIndex.from_tuples(keys, names=tables.by))
 
     @cached_property
     def notes(self) -> list[str]:

@@ -1,5 +1,7 @@
-"""The sizes of a table's rows, or other kinds that add up over regions each by itself."""
+"""The sizes of rows, or other kinds that add up each by itself; and many tables, whose cells stand side by side."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.data.columns import ColumnFrame
+from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ProblemError, TableError
 
 LARGEST_SIZE = 100_000
@@ -83,3 +86,58 @@ def _time(label: str) -> datetime | None:
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, eq=False)
+@read_only_arrays
+class Tables:
+    """The tables that are told apart by columns; the cells of one stand together, in the order of its sizes.
+
+    Attributes:
+        by: the columns that tell them apart.
+        keys: what every table has in these.
+        start: where the cells of every table begin among those of a region, and end; shape (tables + 1,).
+        sizes: the size of every cell of a region; all "" where tables have no sizes.
+    """
+
+    by: tuple[str, ...]
+    keys: tuple[tuple[int | str, ...], ...]
+    start: np.ndarray
+    sizes: SizeNames
+
+    def keys_of_rows(self, times: Sequence[int]) -> list[tuple[int | str, ...]]:
+        """Repeat the key of every table so many times."""
+        return [key for key, n in zip(self.keys, times, strict=True) for _ in range(n)]
+
+    def name(self, table: int) -> str:
+        """Name a table as sentences do."""
+        return ", ".join(f"{column} {key!r}" for column, key in zip(self.by, self.keys[table], strict=True))
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """The names of all cells of a region: the table's, and the size."""
+        tables = np.repeat(np.arange(len(self.keys)), np.diff(self.start)).tolist()
+        pairs = zip(map(self.name, tables), self.sizes, strict=True)
+        return tuple(name if size == "" else f"{name}, size {size!r}" for name, size in pairs)
+
+
+def tables_of(
+    frame: ColumnFrame, by: Sequence[str], sizes: SizeNames, row_size: np.ndarray
+) -> tuple[Tables, np.ndarray, np.ndarray]:
+    """Find the tables, the place of every row's cell among those of its region, and the table of every row.
+
+    Raises:
+        TableError: a row is of no table.
+    """
+    names, codes = zip(*(sizes_of(frame, column, "leave the row out") for column in by), strict=True)
+    shape = *map(len, names), len(sizes)
+    cells, place = np.unique(np.ravel_multi_index((*codes, row_size), shape), return_inverse=True)
+    tables, start, of_cell = np.unique(cells // len(sizes), return_index=True, return_inverse=True)
+    keys = zip(*np.unravel_index(tables, shape[:-1]), strict=True)
+    found = Tables(
+        tuple(by),
+        tuple(tuple(labels[int(i)] for labels, i in zip(names, key, strict=True)) for key in keys),
+        np.append(start, len(cells)),
+        tuple(sizes[int(i)] for i in cells % len(sizes)),  # pyright: ignore[reportArgumentType]
+    )
+    return found, place, of_cell[place]

@@ -8,7 +8,6 @@ import pandas as pd
 import pyarrow as pa
 
 from pgsr.data.columns import ColumnFrame
-from pgsr.errors import TableError
 from pgsr.tables.session import Limits, Session
 from pgsr.tables.source import Source, source
 
@@ -38,9 +37,6 @@ def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Se
     """
     with Session(Limits(), [source]) as session:
         names = session.names(source, what)
-        missing = [column for column in columns if column not in names]
-        if missing:
-            raise TableError(f"{what}: column {missing[0]!r} is needed once; there are {', '.join(map(repr, names))}")
         session.require(source, [*columns, *(column for column in if_present if column in names)], what)
         return session.table(f"SELECT * FROM {session.scan(source, what)}", what).to_pandas(types_mapper=NULLABLE.get)
 

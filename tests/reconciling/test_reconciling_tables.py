@@ -70,8 +70,8 @@ BASE = pd.DataFrame({"t": [1] * 3 + [2] * 3, "nation": "US", "state": [None, "GA
         (BASE, {"by": []}, "give one column or more"),
         (BASE, {"by": "state"}, "by= names 'state', which says something else of the rows"),
         (BASE, {"by": "t", "size": "t"}, "by= names 't', which says something else"),
-        (BASE, {"by": "t", "totals": 9}, "totals= adds sizes up; reconcile every table alone"),
-        (BASE, {"by": "t", "monotone": True}, "monotone=True orders"),
+        (BASE, {"by": "t", "totals": 9}, "leave out totals=, .* or reconcile every table alone"),
+        (BASE, {"by": "t", "monotone": True}, "leave out totals="),
         (
             BASE.assign(t=[1, 1, 1, 2, None, 2]),
             {"by": "t"},
