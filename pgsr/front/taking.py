@@ -30,7 +30,6 @@ class SolverRow:
         how: in which way it solves the problem; "" if it does not take it.
         proves: what is proved of its answers, by us.
         licence, version: of the package that solves.
-        limit: its largest problem on this machine, of general solvers; "" if nothing is known.
         reason: why it does not take the problem, or what is missing on this machine; "" if it is ready.
         ours: whether it is an algorithm of ours, which proves its answers alone.
     """
@@ -41,7 +40,6 @@ class SolverRow:
     proves: str
     licence: str
     version: str
-    limit: str
     reason: str
     ours: bool
 
@@ -128,14 +126,14 @@ def solvers(problem: Problem) -> SolverTable:
 
     known = {repr(info.method): info for info in known_solvers()}
     own = {repr(entry.method): entry.answer for entry in own_methods.METHODS}
-    mine, rows = ("Apache 2.0", installed_version(), ""), []
+    mine, rows = ("Apache 2.0", installed_version()), []
     for entry in catalogue():
         method = entry.method.of(problem) or entry.method if isinstance(entry.method, OwnAlgorithm) else entry.method
         if isinstance(method, Method):
             info, reason, how = known.get(repr(method)), _reason(method, problem), _how(method, problem)
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
-            about = (info.licence, info.version, info.limit) if info is not None else mine
+            about = (info.licence, info.version) if info is not None else mine
             ours = entry.name == "pgsr" or repr(method) in own
             rows.append(
                 SolverRow(

@@ -5,21 +5,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
-from typing import Any
 
 WAIT, BETWEEN = 2.0, 0.1
 """The seconds after which a call is long, and those between two looks at it."""
 
-Tell = Callable[[int, int | None], object]
-"""What is told how many of how many steps are done; None where nobody knows how many there will be."""
-
-_busy, _tellers = Lock(), list[Tell]()
+_busy, _tellers = Lock(), list[Callable[[int, int | None], object]]()
 """Held while some call says how far it is, for calls inside of it say nothing; and who is told in place of a screen."""
 
 
 @contextmanager
-def told(tell: Tell) -> Iterator[None]:
-    """Have this told of all steps, in place of a line on the screen."""
+def told(tell: Callable[[int, int | None], object]) -> Iterator[None]:
+    """Have this told how many of how many steps are done, or of None, in place of a line on the screen."""
     _tellers.append(tell)
     try:
         yield
@@ -41,13 +37,12 @@ def steps(doing: str, total: int | None) -> Iterator[Callable[[], object]]:
     if not _busy.acquire(blocking=False):
         yield int  # which does nothing
         return
-    line = None
+    line = _Steps(doing, total)
     try:
-        line = _Steps(doing, total)
         yield line.step
     finally:
         _busy.release()
-        if line is not None and line.bar is not None:
+        if line.bar is not None:
             line.bar.close()
 
 
@@ -55,31 +50,25 @@ class _Steps:
     """The steps of one call, and the line that shows them once the call is long."""
 
     def __init__(self, doing: str, total: int | None) -> None:
-        self.doing, self.total, self.done, self.bar = doing, total, 0, None
-        self.next = monotonic() + (0.0 if _tellers else WAIT)
-        self.one_by_one = Lock()
+        self.doing, self.total, self.done, self.one_by_one = doing, total, 0, Lock()
+        self.next, self.bar = monotonic() + WAIT * (not _tellers), None
 
     def step(self) -> None:
         with self.one_by_one:
             self.done += 1
-            if self.total is None or not _tellers:
-                if monotonic() < self.next:
-                    return
-                self.next = monotonic() + BETWEEN
+            if (self.total is None or not _tellers) and monotonic() < self.next:
+                return
+            self.next = monotonic() + BETWEEN
             if _tellers:
                 _tellers[-1](self.done, self.total)
             elif self.bar is not None:
                 self.bar.update(self.done - self.bar.n)
             elif somebody_looks():
-                self.bar = _bar(self.doing, self.done, self.total)
+                with suppress(ImportError):
+                    from tqdm import tqdm
 
-
-def _bar(doing: str, done: int, total: int | None) -> Any:
-    """Begin a line on the screen; None without tqdm."""
-    with suppress(ImportError):
-        from tqdm import tqdm
-
-        return tqdm(desc=doing, initial=done, total=total, unit=" steps", leave=False)
+                    of = {"initial": self.done, "total": self.total, "unit": " steps", "leave": False}
+                    self.bar = tqdm(desc=self.doing, **of)
 
 
 def somebody_looks() -> bool:

@@ -48,7 +48,7 @@ def to_long(
             the first region of every level.
         level_names: columns of names, root first; those of the hierarchy if None.
         beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
-            counts. Then rows that would hold 0 in all these columns, too, are left out, and no others.
+            counts. Then rows are left out that would hold 0 in all these columns, too.
         classes: whether there is a column `size_class`; if None, where levels have sizes of their own.
 
     Raises:
@@ -68,12 +68,6 @@ def to_long(
         4     US/MI      1      state     True           0         1
         >>> int(long[long.is_leaf].n_groups.sum())
         3
-        >>> counts = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
-        >>> to_long(counts).to_pandas()[["region_id", "size_class", "n_groups"]].tail(3)
-          region_id size_class  n_groups
-        7     US/MI          0         0
-        8     US/MI          1         1
-        9     US/MI  2 or more         2
     """
     require_kind(table, (CountOfCounts, Estimate), "the table", "give CountOfCounts or Estimate")
     tree, sizes = table.hierarchy, table.sizes
