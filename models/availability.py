@@ -6,7 +6,6 @@ without arguments that returns a list of `SolverInfo`, and pgsr declares its own
 
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
@@ -180,15 +179,6 @@ def xpress() -> list[SolverInfo]:
     return [_commercial(info, xpress_.license_file(), licence, limit, xpress_.REMEDY)]
 
 
-def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, dict[str, str]]:
-    """List for every method how it solves every problem: by the problem's label "exact", "steps", "rounded" or "".
-
-    "exact": an optimum of the problem as stated. "steps": the same by a sequence of linear programs. "rounded": the
-    relaxation, then every cell rounded to the nearest integer. "": not supported; `supports` says why.
-    """
-    return {repr(method): {name_of(problem): _how(method, problem) for problem in problems} for method in methods}
-
-
 def name_of(problem: Problem) -> str:
     """Name a problem as in the tables of methods, with whose totals it keeps: "M_H^r, regions".
 
@@ -214,7 +204,8 @@ def _commercial(info: SolverInfo, own: Path | None, licence: str, limit: str, re
     return replace(info, licence=licence, limit=limit, remedy=info.remedy or remedy)
 
 
-def _how(method: Method, problem: Problem) -> str:
+def way(method: Method, problem: Problem) -> str:
+    """Say how a method solves a problem: "exact", "window" for linear pieces, "rounded" for a relaxation, or ""."""
     if method.supports(problem) is not None:
         return ""
     if isinstance(method, SolverModel):

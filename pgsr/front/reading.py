@@ -155,17 +155,13 @@ def _located(frame: ColumnFrame, columns: tuple[str, ...], hierarchy: Hierarchy 
     keys, row = np.unique(codes, axis=0, return_inverse=True)
     if len(keys) > LARGEST_REGIONS:
         raise TableError(f"the columns {', '.join(map(repr, columns))} name more than {LARGEST_REGIONS:,} regions")
-    paths = [tuple(label[code] for label, code in zip(labels, key, strict=True)) for key in keys.tolist()]
-    above = len(np.unique(keys[:, 0])) > 1 and hierarchy is None
-    if hierarchy is None:
-        level_names = ("all", *columns) if above else columns
-        top = (ABOVE_ALL,) if above else ()
-        hierarchy = Hierarchy.from_paths(sorted((*top, *path) for path in paths), level_names=level_names)
-        paths = [(*top, *path) for path in paths]
-    else:
+    top = (ABOVE_ALL,) if len(np.unique(keys[:, 0])) > 1 else ()
+    if hierarchy is not None:
         require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...), or leave it out")
-        if hierarchy.n_levels == len(columns) + 1:
-            paths = [(*hierarchy.paths[0], *path) for path in paths]
+        top = hierarchy.paths[0] if hierarchy.n_levels == len(columns) + 1 else ()
+    paths = [(*top, *(label[code] for label, code in zip(labels, key, strict=True))) for key in keys.tolist()]
+    if hierarchy is None:
+        hierarchy = Hierarchy.from_paths(sorted(paths), level_names=("all", *columns) if top else columns)
     place = {path: i for i, path in enumerate(hierarchy.paths[hierarchy.n_inner :])}
     leaf = np.array([place.get(path, -1) for path in paths], np.int64)
     if (leaf < 0).any():

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import shorten
-from typing import overload
+from typing import Any
 
 from pgsr import own_methods
 from pgsr.checks import require_kind
@@ -17,7 +17,7 @@ from pgsr.methods.method import Method
 from pgsr.problems.problem import Problem
 
 HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded"}
-"""The ways of `pgsr.models.availability.capabilities` in words."""
+"""The ways of `pgsr.models.availability.way` in words."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,7 @@ class SolverTable(Sequence[str]):
         """The rows of the methods that are ready."""
         return tuple(row for row in self.rows if row.ready)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: Any) -> Any:
         return [row.name for row in self.ready][index]
 
     def __len__(self) -> int:
@@ -160,7 +154,6 @@ def _reason(method: Method, problem: Problem) -> str:
 
 
 def _how(method: Method, problem: Problem) -> str:
-    from pgsr.models.availability import capabilities
+    from pgsr.models.availability import way
 
-    [found] = capabilities([problem], [method])[repr(method)].values()
-    return HOW.get(found, found)
+    return HOW.get(found := way(method, problem), found)

@@ -17,10 +17,7 @@ from pgsr.methods.method import PostProcess
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.budget import Number, exact
 
-DISTANCES = {
-    "emd": ("earth mover's distance", metrics.cumulative_l1),
-    "l1": ("L1 distance of counts", metrics.l1),
-}
+DISTANCES = {"emd": ("earth mover's distance", metrics.cumulative_l1), "l1": ("L1 distance of counts", metrics.l1)}
 """The names of distances, what they are called, and their functions."""
 
 

@@ -98,15 +98,11 @@ class Layout:
     @property
     def place(self) -> np.ndarray:
         """The place among the problem's cells, row by row, of every given cell, region by region; shape (cells,)."""
-        found = np.empty((self.of.n_regions, self.n_sizes), np.int64)
-        for level, block in enumerate(self.blocks):
-            rows = self.of.level(level)
-            n = rows.stop - rows.start
-            if self.branches:
-                found[rows] = block[-1] + np.arange(n)[:, None] + n * np.arange(self.n_sizes)
-            else:
-                found[rows] = self.n_columns * (block[-1] + np.arange(n)[:, None]) + np.arange(self.n_sizes)
-        return found.ravel()
+        n_cells = self.of.n_regions * self.n_sizes
+        numbers = self.table([np.arange(1, n_cells + 1).reshape(-1, self.n_sizes)]).ravel()
+        at, found = np.flatnonzero(numbers), np.empty(n_cells, np.int64)
+        found[numbers[at] - 1] = at
+        return found
 
 
 @dataclass(frozen=True, eq=False)

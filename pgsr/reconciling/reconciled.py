@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -226,13 +226,7 @@ class Reconciled:
         found, numbers = self.stated.found, self.stated.numbers
         there = (found.weight > 0) & ~self.stated.held.out
         value = np.where(there, found.value, 0.0)
-        inside = type(numbers)(
-            numbers.low,
-            np.where(there, numbers.low_w, 0),
-            np.where(there, numbers.high_w, 0),
-            numbers.unit,
-            numbers.scale,
-        )
+        inside = replace(numbers, low_w=numbers.low_w * there, high_w=numbers.high_w * there)
         return {"value": inside.moved(value), "weight": inside.reweighed(np.where(there, found.weight, 0.0))}
 
     @property

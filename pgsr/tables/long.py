@@ -128,19 +128,18 @@ def read_long(table: Any) -> Estimate:
         )
     if count.dtype.kind == "f" and (count == np.floor(count)).all() and np.abs(count).max() < 2**53:
         count = count.astype(np.int64)
-    by_level = SIZE_CLASS in frame.columns
+    size, by_level = size.astype(np.int64), SIZE_CLASS in frame.columns
+    if len(np.unique(region * (int(size.max()) + 1) + size)) < len(size):
+        raise TableError(f"a region and size have two rows in {WHAT}; give each once")
     tree = Hierarchy.from_paths(list(map(path_of_id, ids)), pad_ragged=not by_level)
-    return Estimate(tree, View.COUNTS, (_tables if by_level else _values)(tree, region, size.astype(np.int64), count))
+    return Estimate(tree, View.COUNTS, (_tables if by_level else _values)(tree, region, size, count))
 
 
 def _values(tree: Hierarchy, region: np.ndarray, size: np.ndarray, count: np.ndarray) -> Any:
     """Put the rows, whose regions are numbered in their own order, into one table."""
     order, n_sizes = _order_of_rows(tree), int(size.max()) + 1
     shape, dense = (int(region.max()) + 1, n_sizes), 8 * tree.n_regions * n_sizes
-    times = sparse.csr_array((np.ones(len(size), np.int64), (region, size)), shape=shape)
-    if times.nnz and times.data.max() > 1:
-        raise TableError(_TWICE)
-    memory.require(min(dense, 16 * times.nnz + 32 * n_sizes), f"a table of {tree.n_regions:,} regions")
+    memory.require(min(dense, 16 * len(size) + 32 * n_sizes), f"a table of {tree.n_regions:,} regions")
     table = sparse.csr_array(sparse.csr_array((count, (region, size)), shape=shape)[order])
     return table if dense > LARGEST_DENSE else table.toarray()
 
@@ -153,18 +152,11 @@ def _tables(tree: Hierarchy, region: np.ndarray, size: np.ndarray, count: np.nda
     for level in range(tree.n_levels):
         here, rows = tree.level(level), tree.level_of[region] == level
         shape = here.stop - here.start, int(size[rows].max()) + 1
-        memory.require(17 * shape[0] * shape[1], f"the counts of level {level}")
-        values, times = np.zeros(shape, count.dtype), np.zeros(shape, np.int8)
-        place = region[rows] - here.start, size[rows]
-        np.add.at(times, place, 1)
-        if times.max(initial=0) > 1:
-            raise TableError(_TWICE)
-        values[place] = count[rows]
+        memory.require(16 * shape[0] * shape[1], f"the counts of level {level}")
+        values = np.zeros(shape, count.dtype)
+        values[region[rows] - here.start, size[rows]] = count[rows]
         tables.append(values)
     return tuple(tables)
-
-
-_TWICE = f"a region and size have two rows in {WHAT}; give each once"
 
 
 def _order_of_rows(tree: Hierarchy) -> np.ndarray:
