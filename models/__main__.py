@@ -18,14 +18,13 @@ def main(arguments: Sequence[str] = ()) -> None:
         raise ArgumentError(f"{arguments[0]!r} is unknown; this command takes no arguments and lists all solvers")
     console = Console(width=None if Console().is_terminal else 150)
     table = Table(title="Solvers", title_justify="left", title_style="bold", pad_edge=False)
-    for column in ("method", "solves", "package", "installed", "licence", "largest problem", "to do"):
+    for column in ("method", "package", "installed", "licence", "largest problem", "to do"):
         table.add_column(column, overflow="fold")
     for info in solvers():
         installed = info.version if info.installed else "[red]no[/red]"
-        table.add_row(
-            repr(info.method), info.solves, info.package, installed, info.licence, info.limit, info.remedy or "ready"
-        )
+        table.add_row(repr(info.method), info.package, installed, info.licence, info.limit, info.remedy or "ready")
     console.print(table)
+    console.print("pgsr.solvers(problem) says who of them takes a problem, and how.")
     console.print("pgsr.algorithms needs none of these: TreeProjection() solves M_H and M_H^r exactly at any size.")
 
 

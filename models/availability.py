@@ -6,7 +6,6 @@ without arguments that returns a list of `SolverInfo`, and pgsr declares its own
 
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from pathlib import Path
@@ -45,7 +44,6 @@ class SolverInfo:
 
     Attributes:
         method: the value itself, e.g. `Cvxpy("CLARABEL")`.
-        solves: what it does with integer squares, with relaxations and with absolute values.
         package: what to install.
         version: the installed version, "" if it is missing.
         licence: its state.
@@ -55,7 +53,6 @@ class SolverInfo:
     """
 
     method: Method
-    solves: str
     package: str
     version: str
     licence: str
@@ -93,7 +90,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
     """Look up which version of `package` is installed, and what to install if it or `through` is missing.
 
     Arguments:
-        method: the value itself; what it solves is asked of it.
+        method: the value itself.
         package: the one with the solver inside, as pip calls it.
         licence: its state.
         limit: the largest problem.
@@ -103,7 +100,7 @@ def solver_info(method: Method, package: str, licence: str, limit: str, through:
     requirement = {**direct_.REQUIREMENTS, "coptpy": copt_.REQUIREMENT}
     remedy = "pip install " + " ".join(requirement.get(name, name) for name in missing) if missing else ""
     found = "" if missing else _version(package)
-    return SolverInfo(method, _solves(method), package, found, licence, limit, remedy, through)
+    return SolverInfo(method, package, found, licence, limit, remedy, through)
 
 
 def cvxpy() -> list[SolverInfo]:
@@ -182,15 +179,6 @@ def xpress() -> list[SolverInfo]:
     return [_commercial(info, xpress_.license_file(), licence, limit, xpress_.REMEDY)]
 
 
-def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict[str, dict[str, str]]:
-    """List for every method how it solves every problem: by the problem's label "exact", "steps", "rounded" or "".
-
-    "exact": an optimum of the problem as stated. "steps": the same by a sequence of linear programs. "rounded": the
-    relaxation, then every cell rounded to the nearest integer. "": not supported; `supports` says why.
-    """
-    return {repr(method): {name_of(problem): _how(method, problem) for problem in problems} for method in methods}
-
-
 def name_of(problem: Problem) -> str:
     """Name a problem as in the tables of methods, with whose totals it keeps: "M_H^r, regions".
 
@@ -216,7 +204,8 @@ def _commercial(info: SolverInfo, own: Path | None, licence: str, limit: str, re
     return replace(info, licence=licence, limit=limit, remedy=info.remedy or remedy)
 
 
-def _how(method: Method, problem: Problem) -> str:
+def way(method: Method, problem: Problem) -> str:
+    """Say how a method solves a problem: "exact", "window" for linear pieces, "rounded" for a relaxation, or ""."""
     if method.supports(problem) is not None:
         return ""
     if isinstance(method, SolverModel):
@@ -228,16 +217,6 @@ def _how(method: Method, problem: Problem) -> str:
             method.route(problem)
         ]
     return "rounded" if problem.integer and getattr(method, "rounds_relaxation", False) else "exact"
-
-
-def _solves(method: Method) -> str:
-    if not isinstance(method, SolverModel):
-        return "M_H, naive: integers"
-    takes = method.takes
-    integer = "integers" if ProgramKind.MIQP in takes else "integers by windows" if ProgramKind.MILP in takes else ""
-    steps = "integers by windows" if not integer and ProgramKind.QP not in takes else ""
-    relaxed = "relaxations" if ProgramKind.QP in takes else "relaxations of L1" if ProgramKind.LP in takes else ""
-    return ", ".join(filter(None, (integer or steps, relaxed)))
 
 
 def _package(point: EntryPoint) -> str:

@@ -12,7 +12,7 @@ The front door is here, sixteen names; everything else lives in its room:
 | `pgsr.algorithms` | our exact algorithms; `pgsr.estimators` those that solve no stated problem   |
 | `pgsr.models`     | `Gurobi`, `Cvxpy`, `MathOpt` and the other general solvers, with options      |
 | `pgsr.comparison` | `overlay`, `Comparison`                                                    |
-| `pgsr.intervals`  | `intervals`, `band`, `posterior_intervals`: of statistics, as texts           |
+| `pgsr.intervals`  | `intervals`, `band`: of statistics, as texts                                  |
 | `pgsr.release`    | releases as folders, which anybody can check                               |
 """
 

@@ -308,7 +308,7 @@ def intervals() -> Figure:
     measured = Geometric(View.CUMULATIVE, EPSILON).measure(truth, Seeded("intervals"))
     result = Posterior().apply(measured)
     district = truth.hierarchy.index(("Town", "North"))
-    alone = result.intervals(0.9, View.COUNTS)
+    alone = result.intervals("count")
     at_once = band(measured, "0.9").intervals("count", result.estimate.counts())
     counts, sizes = truth.row(district), np.arange(truth.max_size + 1)
     figure = new_figure(WIDTH, 3.6)

@@ -217,11 +217,11 @@ def _naive(noisy: NoisyVariants) -> Problem:
 
 
 def _h_c(norm: int) -> Callable[[NoisyVariants], Problem]:
-    return lambda noisy: Problem.isotonic(noisy.of(View.CUMULATIVE), norm)
+    return lambda noisy: Problem.isotonic(noisy.of(View.CUMULATIVE), norm=norm)
 
 
 def _h_g(norm: int) -> Callable[[NoisyVariants], Problem]:
-    return lambda noisy: Problem.isotonic(noisy.of(View.RANKED), norm)
+    return lambda noisy: Problem.isotonic(noisy.of(View.RANKED), norm=norm)
 
 
 def _mean(noisy: NoisyVariants) -> Problem:
@@ -233,14 +233,14 @@ def _m_h(noisy: NoisyVariants) -> Problem:
 
 
 def _m_h_regions(noisy: NoisyVariants) -> Problem:
-    return Problem.m_h(noisy.of(View.COUNTS), "regions")
+    return Problem.m_h(noisy.of(View.COUNTS), totals="regions")
 
 
 def _m_h_entities(noisy: NoisyVariants) -> Problem:
     truth = noisy.truth
     people = truth.counts[truth.hierarchy.leaves] @ np.arange(truth.max_size + 1)
     stated = entities(level=truth.hierarchy.n_levels - 1) == people
-    return Problem.m_h(noisy.of(View.COUNTS), "regions").where(stated)
+    return Problem.m_h(noisy.of(View.COUNTS), totals="regions").where(stated)
 
 
 def _m_c(noisy: NoisyVariants) -> Problem:

@@ -82,7 +82,8 @@ def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
     assert isinstance(result.uncertainty, Uncertainty), "a posterior knows that of the views that arms measure"
     truth, found = trial.truth, {}
     for view in VIEWS:
-        interval, reach = result.intervals(LEVEL, view), result.uncertainty.reach(view)
+        statistic = "count" if view is View.COUNTS else "cumulative"
+        interval, reach = result.intervals(statistic, LEVEL), result.uncertainty.reach(view)
         low, high = np.asarray(interval.lower), np.asarray(interval.upper)
         true = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
         uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(true.shape)

@@ -10,7 +10,7 @@ from pgsr.methods.catalogue import Entry, Use
 from pgsr.methods.gate import Taken
 from pgsr.methods.method import Method
 from pgsr.models.adapter import SolverModel
-from pgsr.models.availability import SolverInfo, capabilities, name_of, solvers
+from pgsr.models.availability import SolverInfo, name_of, solvers, way
 from pgsr.models.catalogue import all_entries
 from pgsr.problems.conditions import cells, either
 
@@ -81,10 +81,8 @@ FIRST = ("gurobi", "highs", "cp-sat", "scip", "glop", "clarabel", "osqp", "pdlp"
 def _problems(method: object, asked: Sequence[Problem] | None = None) -> tuple[str, str]:
     """Say which of some problems a method solves as stated, and which by rounding the optimum of the relaxation."""
     assert isinstance(method, Method)
-    how = capabilities(ASKED if asked is None else asked, [method])[repr(method)]
-    stated, rounded = (
-        [name for name, way in how.items() if way in ways] for ways in (("exact", "window"), ("rounded",))
-    )
+    how = {name_of(problem): way(method, problem) for problem in (ASKED if asked is None else asked)}
+    stated, rounded = ([name for name, of in how.items() if of in ways] for ways in (("exact", "window"), ("rounded",)))
     return _in_words(stated), _in_words(rounded)
 
 

@@ -39,7 +39,7 @@ def check(
 
     with Stages(console_of(quiet=as_json)) as stages:
         stages("checking")
-        report = verify(folder, digest, key, progress=stages.advance)
+        report = verify(folder, digest, key)
     if as_json:
         print(json.dumps([asdict(finding) for finding in report.findings], indent=1))
     else:

@@ -81,13 +81,9 @@ def intervals(
     kind = _kind_of_intervals(published, kind)
     n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
     with Stages(console_of()) as stages:
-
-        def told(done: int, total: int) -> None:
-            if not done:
-                stages(DRAWING if kind == "posterior" else SIMULATING)
-            stages.advance(done, total)
-
-        found = intervals_of(published, statistic or ["mean"], wanted, kind, n, key, told)
+        if kind != "band":
+            stages(DRAWING if kind == "posterior" else SIMULATING)
+        found = intervals_of(published, statistic or ["mean"], wanted, kind, n, key)
     frame = pd.concat([each.to_frame(place, level_names=published.plan.names) for each in found], ignore_index=True)
     if not published.secure:
         console.print("[bold red]Of a rehearsal: NOT private. Keep these as secret as the data.[/bold red]")

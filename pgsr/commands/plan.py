@@ -44,10 +44,10 @@ def plan(
     console, asked, targets = console_of(), ReleaseConfig.read(config), _by_level(target_error)
     with Stages(console) as stages, told_if_stopped(stages):
         if targets:
-            found = epsilon_for(asked, targets, mean_size, replicates, stages.advance, stages, groups)
+            found = epsilon_for(asked, targets, mean_size, replicates, stages, groups)
             frame, text = found.to_frame(), found.sentence
         else:
-            expected = forecast(asked, None, mean_size, replicates, stages.advance, stages, groups)
+            expected = forecast(asked, None, mean_size, replicates, stages, groups)
             frame, text = expected.to_frame(), f"{expected.sentence} {expected.limit} {expected.effort}"
     _show_plan(frame)
     console.print(escape(f"Errors are earth mover's distances per region. {text}"), highlight=False)

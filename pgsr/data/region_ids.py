@@ -6,6 +6,9 @@ from urllib.parse import unquote
 
 from pgsr.errors import HierarchyError
 
+ABOVE_ALL = "(all)"
+"""The name of the region that is put above the regions of the first column where there are several."""
+
 BLANKS = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\u2060\ufeff" + "".join(map(chr, range(0x2000, 0x200E)))
 """Spaces, line ends and signs without a width, which say nothing at the ends of a name."""
 

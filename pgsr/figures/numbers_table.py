@@ -38,7 +38,7 @@ class NumbersTable:
         for name, cells in lines:
             columns = (cell.rjust(width) for cell, width in zip(cells, widths, strict=False))
             shown.append("  ".join([name.ljust(first), *columns]).rstrip())
-        return "\n".join([self.title, *shown, fill(self._said, 120, subsequent_indent="  ")])
+        return "\n".join([self.title, *shown, *([fill(self._said, 120, subsequent_indent="  ")] if self.facts else [])])
 
     @property
     def html(self) -> str:

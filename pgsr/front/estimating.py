@@ -1,6 +1,7 @@
 """A release from a measurement by an estimator or a problem, and how far it may be from the truth."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from pgsr.certificates import Certificate
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
-from pgsr.errors import ArgumentError, ProblemError
+from pgsr.errors import ArgumentError, NoEstimateError, ProblemError
 from pgsr.front.names import estimator_named
 from pgsr.front.own import OwnAlgorithm
 from pgsr.methods.mechanism import Mechanism
@@ -59,15 +60,16 @@ class Released:
         """The released counts of groups by region and size; raises `NoEstimateError` or `CountError` without."""
         return self.estimate.counts()
 
-    def intervals(self, statistic: str = "count", level: Number = "0.9") -> "Intervals":
+    def intervals(self, statistic: str = "count", level: Number = 0.9) -> "Intervals":
         """Give intervals for a statistic of every region; only what was released is used, so they cost no privacy.
 
-        A release by `Posterior()` has those of draws from the posterior, any other those of the bootstrap, in which the
-        release is measured again and again. `pgsr.intervals` says what they hold, and has others.
+        Of a release by `Posterior()` the result knows those of "count" and "cumulative", others are of draws from the
+        posterior. Any other release has those of the bootstrap, in which it is measured again and again.
+        `pgsr.intervals` says what they hold, and has others.
 
         Args:
-            statistic: its text, such as "tail:3", the number of groups of more than 3 members; `pgsr.intervals` lists
-                them.
+            statistic: its text, such as "median" or "tail:3", the number of groups of more than 3 members;
+                `pgsr.intervals` lists them.
             level: the chance that an interval holds the truth, each by itself.
 
         Raises:
@@ -76,12 +78,13 @@ class Released:
 
         Complexity: 200 draws, or 200 releases.
         """
-        from pgsr.intervals import intervals, posterior_intervals
-        from pgsr.intervals.replicates import Drawing
+        from pgsr.intervals import intervals
 
+        if statistic in ("count", "cumulative"):
+            with suppress(NoEstimateError):  # the result does not know it
+                return self.result.intervals(statistic, level)
         mechanism = Mechanism(noise_of(self.measurement), self.post, self.problem)
-        of = posterior_intervals if isinstance(self.post, Drawing) else intervals
-        return of(mechanism, self.result, statistic, level)
+        return intervals(mechanism, self.result, statistic, level)
 
     def __repr__(self) -> str:
         return f"Released({self.post!r}: {self.result!r})"

@@ -8,14 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.checks import require_kind, whole_number
+from pgsr.data.columns import ColumnFrame, column_names
 from pgsr.data.counts import LARGEST_DENSE, LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.region_ids import notes_of_names
+from pgsr.data.region_ids import ABOVE_ALL, notes_of_names
 from pgsr.errors import ArgumentError, TableError
 from pgsr.machine import memory
-from pgsr.machine.extras import extra
-from pgsr.reconciling.frames import ColumnFrame
-from pgsr.reconciling.regions import ABOVE_ALL
 
 LARGEST_REGIONS = 10_000_000
 """Most regions; columns that name more are no columns of regions."""
@@ -82,8 +80,8 @@ def read(
         >>> read(counts, ["state"], size="members", count="n", max_size=2).totals
         array([11,  5,  6])
     """
-    columns = _names("regions", regions)
-    groups = () if group is None else _names("group", (group,) if isinstance(group, str) else group)
+    columns = column_names("regions", regions)
+    groups = () if group is None else column_names("group", [group] if isinstance(group, str) else group)
     _require_form(groups, size, count)
     sizes = tuple(max_size) if isinstance(max_size, Sequence) and not isinstance(max_size, str) else (max_size,)
     largest = max((whole_number("max_size", each, 1, ArgumentError) for each in sizes), default=0)
@@ -131,53 +129,39 @@ def _require_form(groups: tuple[str, ...], size: object, count: object) -> None:
         )
 
 
-def _names(key: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
-        raise ArgumentError(f'{key}={given!r}; give a list of names of columns, such as ["state", "county"]')
-    if not given or len(set(given)) < len(given):
-        raise ArgumentError(f"{key}={given!r}; give one column or more, each once")
-    return tuple(given)
-
-
 def _frame(table: Any, names: list[str], numbers: list[str]) -> ColumnFrame:
-    """Look at a table, or read these columns of a file: those of names as text, where nothing says what they are."""
+    """Look at a table, or read these columns of a file."""
     if not isinstance(table, str | Path) and type(table).__module__ != "pgsr.tables.source":
         return ColumnFrame.of(table)
-    with extra("release"):
-        import pandas as pd
-    from pgsr.tables.frames import read_frame
-    from pgsr.tables.source import source
+    from pgsr.tables.frames import columns_of
 
-    frame = read_frame(source(table), "the table", [*names, *numbers], [])
-    for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused
-        if pd.api.types.is_string_dtype(frame[column]):
-            whole = frame[column].str.replace(r"\.0*$", "", regex=True)  # beside 5.0, 2^53 + 1 would be rounded
-            frame[column] = pd.to_numeric(whole, errors="coerce")
-    return ColumnFrame.of(frame)
+    return columns_of(table, "the table", names, numbers, [])
+
+
+def _named(frame: ColumnFrame, columns: Sequence[str], what: str) -> tuple[np.ndarray, list[list[str]]]:
+    """Read columns that name something of every row: codes, shape (rows, columns), and the names by their codes."""
+    codes, labels = zip(*(frame.codes(column) for column in columns), strict=True)
+    for column, code in zip(columns, codes, strict=True):
+        if (code < 0).any():
+            raise TableError(f"some rows name no {what} in column {column!r}; fill them in, or leave the rows out")
+    return np.stack(codes, axis=1), list(labels)
 
 
 def _located(frame: ColumnFrame, columns: tuple[str, ...], hierarchy: Hierarchy | None) -> tuple[Hierarchy, np.ndarray]:
     """Find the regions, and the leaf of every row as a place among the leaves."""
-    codes, labels = zip(*(frame.codes(column) for column in columns), strict=True)
-    for column, code in zip(columns, codes, strict=True):
-        if (code < 0).any():
-            raise TableError(f"some rows name no region in column {column!r}; fill them in, or leave the rows out")
+    codes, labels = _named(frame, columns, "region")
     if not frame.n_rows:
         raise TableError("the table has no rows; give at least one")
-    keys, row = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    keys, row = np.unique(codes, axis=0, return_inverse=True)
     if len(keys) > LARGEST_REGIONS:
         raise TableError(f"the columns {', '.join(map(repr, columns))} name more than {LARGEST_REGIONS:,} regions")
-    paths = [tuple(label[code] for label, code in zip(labels, key, strict=True)) for key in keys.tolist()]
-    above = len(np.unique(keys[:, 0])) > 1 and hierarchy is None
-    if hierarchy is None:
-        level_names = ("all", *columns) if above else columns
-        top = (ABOVE_ALL,) if above else ()
-        hierarchy = Hierarchy.from_paths(sorted((*top, *path) for path in paths), level_names=level_names)
-        paths = [(*top, *path) for path in paths]
-    else:
+    top = (ABOVE_ALL,) if len(np.unique(keys[:, 0])) > 1 else ()
+    if hierarchy is not None:
         require_kind(hierarchy, Hierarchy, "hierarchy", "give Hierarchy.from_paths(...), or leave it out")
-        if hierarchy.n_levels == len(columns) + 1:
-            paths = [(*hierarchy.paths[0], *path) for path in paths]
+        top = hierarchy.paths[0] if hierarchy.n_levels == len(columns) + 1 else ()
+    paths = [(*top, *(label[code] for label, code in zip(labels, key, strict=True))) for key in keys.tolist()]
+    if hierarchy is None:
+        hierarchy = Hierarchy.from_paths(sorted(paths), level_names=("all", *columns) if top else columns)
     place = {path: i for i, path in enumerate(hierarchy.paths[hierarchy.n_inner :])}
     leaf = np.array([place.get(path, -1) for path in paths], np.int64)
     if (leaf < 0).any():
@@ -189,13 +173,8 @@ def _located(frame: ColumnFrame, columns: tuple[str, ...], hierarchy: Hierarchy 
 
 def _sizes_of_groups(frame: ColumnFrame, columns: tuple[str, ...], leaf: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Count the members of every group; the leaf and the size of each, shape (groups,)."""
-    codes = [frame.codes(column)[0] for column in columns]
-    for column, code in zip(columns, codes, strict=True):
-        if (code < 0).any():
-            raise TableError(f"some rows name no group in column {column!r}; fill them in, or leave the rows out")
-    _, first, group, size = np.unique(
-        np.stack(codes, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    codes, _ = _named(frame, columns, "group")
+    _, first, group, size = np.unique(codes, axis=0, return_index=True, return_inverse=True, return_counts=True)
     if (leaf[first][group.ravel()] != leaf).any():
         named = list(columns) if columns[1:] else columns[0]
         raise TableError(

@@ -1,19 +1,23 @@
 """The methods that take a problem on this machine, and the reasons of those that do not."""
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from html import escape
+from textwrap import shorten
+from typing import Any
 
 from pgsr import own_methods
 from pgsr.checks import require_kind
+from pgsr.figures.numbers_table import NumbersTable
 from pgsr.front.names import catalogue
 from pgsr.front.own import OwnAlgorithm
+from pgsr.machine.version import installed_version
+from pgsr.methods.catalogue import Proof
 from pgsr.methods.method import Method
 from pgsr.problems.problem import Problem
 
 HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded"}
-"""The ways of `pgsr.models.availability.capabilities` in words."""
+"""The ways of `pgsr.models.availability.way` in words."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,8 @@ class SolverRow:
         name: what `pgsr.solve` and `pgsr.compare` call it.
         method: the value.
         how: in which way it solves the problem; "" if it does not take it.
-        limit: its largest problem on this machine, of general solvers; "" if nothing is known.
+        proves: what is proved of its answers, by us.
+        licence, version: of the package that solves.
         reason: why it does not take the problem, or what is missing on this machine; "" if it is ready.
         ours: whether it is an algorithm of ours, which proves its answers alone.
     """
@@ -32,7 +37,9 @@ class SolverRow:
     name: str
     method: Method
     how: str
-    limit: str
+    proves: str
+    licence: str
+    version: str
     reason: str
     ours: bool
 
@@ -59,45 +66,26 @@ class SolverTable(Sequence[str]):
         """The rows of the methods that are ready."""
         return tuple(row for row in self.rows if row.ready)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: Any) -> Any:
         return [row.name for row in self.ready][index]
 
     def __len__(self) -> int:
         return len(self.ready)
 
     def __repr__(self) -> str:
-        name, how = (max((len(getattr(row, of)) for row in self.rows), default=0) for of in ("name", "how"))
-        lines = [f"{len(self)} of {len(self.rows)} methods take {self.problem} here:"]
-        for row in self.ready:
-            limit = f", up to {row.limit}" if row.limit and row.limit != "memory" else ""
-            lines.append(f"  {row.name:{name}}  {row.how:{how}}  {row.method!r}{limit}")
-        lines += ["others do not:"] if len(self) < len(self.rows) else []
-        for row in self.rows:
-            if not row.ready:
-                said = f"  {row.name:{name}}  {row.reason}"
-                lines.append(textwrap.fill(said, 120, subsequent_indent=" " * (name + 4), break_on_hyphens=False))
-        return "\n".join(lines)
+        others = [row for row in self.rows if not row.ready]
+        reasons = ("  " + shorten(f"{row.name}: {row.reason}", 110, placeholder=" ...") for row in others)
+        return "\n".join([str(self._ready_table), *([f"{len(others)} others do not:"] if others else []), *reasons])
 
     def _repr_html_(self) -> str:
-        from html import escape
+        others = [f"<li>{escape(row.name)}: {escape(row.reason)}</li>" for row in self.rows if not row.ready]
+        folded = f"<details><summary>{len(others)} others do not</summary><ul>{''.join(others)}</ul></details>"
+        return self._ready_table.html + folded * bool(others)
 
-        cells = ("name", "how", "method", "largest problem", "why not")
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{escape(text)}</td>" for text in (row.name, row.how, repr(row.method), row.limit, row.reason)
-            )
-            + "</tr>"
-            for row in self.rows
-        )
-        head = "".join(f"<th>{cell}</th>" for cell in cells)
-        return f"<p>Methods for {escape(self.problem)}</p><table><tr>{head}</tr>{body}</table>"
+    @property
+    def _ready_table(self) -> NumbersTable:
+        rows = [(row.name, [row.how, row.proves, row.licence, row.version]) for row in self.ready]
+        return NumbersTable(f"{len(self)} take {self.problem} here", ("how", "proves", "licence", "version"), rows, {})
 
 
 def solvers(problem: Problem) -> SolverTable:
@@ -131,21 +119,28 @@ def solvers(problem: Problem) -> SolverTable:
     from pgsr.models.availability import solvers as known_solvers
 
     known = {repr(info.method): info for info in known_solvers()}
-    rows, own = [], {repr(entry.method) for entry in own_methods.METHODS}
+    own = {repr(entry.method): entry.answer for entry in own_methods.METHODS}
+    mine, rows = ("Apache 2.0", installed_version()), []
     for entry in catalogue():
-        method = entry.method
-        if isinstance(method, OwnAlgorithm):
-            method = method.of(problem) or method
+        method = entry.method.of(problem) or entry.method if isinstance(entry.method, OwnAlgorithm) else entry.method
         if isinstance(method, Method):
-            info = known.get(repr(method))
-            reason = _reason(method, problem)
+            info, reason, how = known.get(repr(method)), _reason(method, problem), _how(method, problem)
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
-            limit = info.limit if info is not None else ""
+            about = (info.licence, info.version) if info is not None else mine
             ours = entry.name == "pgsr" or repr(method) in own
-            rows.append(SolverRow(entry.name, method, _how(method, problem), limit, reason, ours))
+            rows.append(
+                SolverRow(
+                    entry.name, method, how, _proves(own.get(repr(method), entry.answer), how), *about, reason, ours
+                )
+            )
     order = sorted(rows, key=lambda row: (not row.ready, not row.ours, row.how == HOW["rounded"]))
     return SolverTable(problem.label, tuple(order))
+
+
+def _proves(answer: Proof, how: str) -> str:
+    """Say what is proved of a method's answers, where it takes the problem."""
+    return "" if not how else "a bound" if how == HOW["rounded"] else answer.value
 
 
 def _reason(method: Method, problem: Problem) -> str:
@@ -159,7 +154,6 @@ def _reason(method: Method, problem: Problem) -> str:
 
 
 def _how(method: Method, problem: Problem) -> str:
-    from pgsr.models.availability import capabilities
+    from pgsr.models.availability import way
 
-    [found] = capabilities([problem], [method])[repr(method)].values()
-    return HOW.get(found, found)
+    return HOW.get(found := way(method, problem), found)

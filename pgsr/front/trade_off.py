@@ -7,7 +7,7 @@ from fractions import Fraction
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
-from pgsr.figures.html import facts_table
+from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers
 from pgsr.front.estimating import chosen_estimator
 from pgsr.front.measuring import noise_step
 from pgsr.methods import metrics
@@ -17,15 +17,12 @@ from pgsr.methods.method import PostProcess
 from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.budget import Number, exact
 
-DISTANCES = {
-    "emd": ("earth mover's distance", metrics.cumulative_l1),
-    "l1": ("L1 distance of counts", metrics.l1),
-}
+DISTANCES = {"emd": ("earth mover's distance", metrics.cumulative_l1), "l1": ("L1 distance of counts", metrics.l1)}
 """The names of distances, what they are called, and their functions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TradeOff:
+class TradeOff(ShowsNumbers):
     """An epsilon and the errors to expect of it; printed as a table, a row per level.
 
     Attributes:
@@ -44,24 +41,17 @@ class TradeOff:
     targets: Mapping[str, float]
     about: str
 
-    def __repr__(self) -> str:
-        rows = [("level", "regions", "expected error", "s.e.", *(["at most"] if self.targets else []))]
+    def numbers_table(self) -> NumbersTable:
+        """Give the errors by level, beside what was asked for."""
+        rows = []
         columns = zip(self.level_names, self.regions, self.errors.mean, self.errors.standard_error, strict=True)
         for name, regions, mean, error in columns:
             target = [f"{self.targets[name]:g}" if name in self.targets else ""] if self.targets else []
-            rows.append((name, f"{regions:,}", f"{mean:,.3g}", f"{error:,.2g}", *target))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [f"epsilon {float(self.epsilon):g}, {self.about}"]
-        for name, *cells in rows:
-            numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
-            lines.append("  ".join([name.ljust(widths[0]), *numbers]).rstrip())
-        return "\n".join(lines)
+            rows.append((name, [f"{regions:,}", f"{mean:,.3g}", f"{error:,.2g}", *target]))
+        heads = ("regions", "expected error", "s.e.", *(["at most"] if self.targets else []))
+        return NumbersTable(f"epsilon {float(self.epsilon):g}, {self.about}", heads, rows, {})
 
-    def _repr_html_(self) -> str:
-        by_level = zip(self.level_names, self.errors.mean, strict=True)
-        return facts_table(
-            f"epsilon {float(self.epsilon):g}, {self.about}", {name: f"{error:,.3g}" for name, error in by_level}
-        )
+    __repr__ = ShowsNumbers.__str__
 
 
 def plan(
@@ -103,7 +93,7 @@ def plan(
         >>> guess = stand_in(regions=(1, 9, 51), groups=30_000, max_size=20, mean_size=2.5)
         >>> plan(guess, "cumulative", "matching", epsilon=1)
         epsilon 1, earth mover's distance per region, mean over 5 draws of the noise
-        level    regions  expected error  s.e.
+                 regions  expected error  s.e.
         level_0        1            47.8   5.5
         level_1        9            49.4   1.8
         level_2       51            39.7   1.1

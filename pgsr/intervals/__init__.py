@@ -12,17 +12,11 @@ and q_l, one quantile per level l of the hierarchy, are the smallest with P(all 
 without excluding any of them (`bounds`): they are not negative, cumulative counts never fall, regions add up, and
 public totals are met. The chance that the truth lies inside is at least the level, exactly, for every data set.
 
-**The bootstrap** (`intervals`) is for any mechanism and statistic, each interval by itself. The release x stands for
-the truth: the mechanism is run on it B times with research noise, and the distances of the replicates t(x*) from the
-release's own t(x) stand for that of t(x) from the truth. Intervals are t -+ a quantile of |t* - t|, whose width has the
-bias of post-processing and its spread. They fall short for tails, means and Gini coefficients of M_H and M_c^dp, whose
-regions' numbers of groups are estimated: their post-processing smooths away what the truth had, and a replicate cannot
-lose what the release has lost already. Experiment X3 measures how often intervals hold the truth.
-
-**Draws of the posterior** (`posterior_intervals`) are for releases by `pgsr.estimators.Posterior`, any statistic, each
-interval by itself, without a second release. The truth is drawn many times from what the noisy values leave possible,
-and the interval is made of the quantiles of the draws, widened to hold the release. Every draw has an error of the
-learned prior, too, which regions share.
+**Draws of the posterior**, of results of `pgsr.estimators.Posterior`, and **the bootstrap**, of any other release, are
+for any statistic, each interval by itself (`intervals` says how). The bootstrap falls short for tails, means and Gini
+coefficients of M_H and M_c^dp, whose regions' numbers of groups are estimated: their post-processing smooths away what
+the truth had, and a replicate cannot lose what the release has lost already. Experiment X3 measures how often intervals
+hold the truth. Every draw has an error of the learned prior, too, which regions share.
 
 **Statistics** are texts. With x[s] the number of groups of size s = 0..K, c[s] = x[0] + ... + x[s], t[s] = c[K] - c[s]
 the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + ... + t[K - 1] that of entities:
@@ -33,14 +27,15 @@ the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + 
 | `cumulative`, `cumulative:5`  | c of all sizes, or of one                                                    |
 | `tail:100`                    | t[100]                                                                       |
 | `mean`                        | e / n                                                                        |
-| `quantile:0.5`                | the smallest s with c[s] >= p n; p above 0 and at most 1, such as 0.9 or 1/3 |
+| `median`                      | the size of the middle group, or the mean of the two middle ones             |
+| `quantile:0.9`                | the smallest s with c[s] >= p n; p above 0 and at most 1, such as 0.9 or 1/3 |
 | `share:1..3`                  | (x[1] + x[2] + x[3]) / n                                                     |
 | `gini`                        | the Gini coefficient (sum over s of c[s] t[s]) / (n e), of which there is no band |
 | `mean minus US/GA`            | any of these, less the same of the region with this id                       |
 
-A region without groups has no mean, quantile, share or Gini coefficient: these are NaN, "no groups". Mean, quantiles
-and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where levels have sizes
-of their own there are no intervals.
+A region without groups has no mean, median, quantile, share or Gini coefficient: these are NaN, "no groups". Mean,
+median, quantiles and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where
+levels have sizes of their own there are no intervals.
 
 Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `band` and `noise_quantiles` the band;
 `replicates` the bootstrap and the draws.
@@ -51,13 +46,7 @@ Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `b
     >>> from pgsr.estimators import Matching
     >>> from pgsr.methods.mechanism import Mechanism
     >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
-    >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
-    >>> released = mechanism.release(truth, Seeded("demo"))
-    >>> intervals(mechanism, released, "tail:1").to_frame()
-      region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
-    0        US      0    level_0      US     NaN    tail:1     68        73     78
-    1     US/GA      1    level_1      US      GA    tail:1     36        40     44
-    2     US/MI      1    level_1      US      MI    tail:1     29        33     37
+    >>> released = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching()).release(truth, Seeded("demo"))
     >>> band(released.measurement).intervals("tail:1", released.estimate.counts()).to_frame()
       region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
     0        US      0    level_0      US     NaN    tail:1     66        73     80
@@ -67,6 +56,6 @@ Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `b
 
 from pgsr.data.intervals import Intervals
 from pgsr.intervals.band import band
-from pgsr.intervals.replicates import intervals, posterior_intervals
+from pgsr.intervals.replicates import intervals
 
-__all__ = ["Intervals", "band", "intervals", "posterior_intervals"]
+__all__ = ["Intervals", "band", "intervals"]

@@ -12,14 +12,12 @@ from pgsr.data.intervals import Intervals
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.intervals.statistics import Statistic, exact_level, statistic_of
 from pgsr.machine import memory
+from pgsr.machine.progress import steps
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.budget import Number
 from pgsr.privacy.random import Seeded
-
-Told = Callable[[int, int], None]
-"""What is told how many of how many tables are there."""
 
 Form = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
 """Gives the ends of intervals from the released values, those of the tables, shape (tables, ...), and the level."""
@@ -40,108 +38,71 @@ def intervals(
     mechanism: Mechanism,
     released: Result | CountOfCounts,
     statistic: str,
-    level: Number = "0.9",
+    level: Number = 0.9,
     replicates: int = 200,
     seed: str | int = SEED,
 ) -> Intervals:
-    """Give intervals for a statistic of every region of a release, by the parametric bootstrap.
+    """Give intervals for a statistic of every region of a release, by draws of the posterior or by the bootstrap.
 
-    The released counts are taken for the truth: the mechanism releases them again with research noise, with the same
-    views, epsilons and public totals. How far the replicates stray from the release tells how far the release may have
-    strayed from the truth. With t the released value and t* those of the replicates the interval is
+    **Draws**, of the result of a mechanism that draws what the truth may be, as `pgsr.estimators.Posterior` does. With
+    Q the quantiles of the statistic of the draws, given the noisy values, the interval is
+
+        [Q((1 - level) / 2), Q((1 + level) / 2)],
+
+    each by itself, widened to hold the release: a group that integers put at one of many sizes may lie outside. The
+    cumulative counts of draws are rounded to whole numbers, because a statistic is one of whole groups.
+
+    **The parametric bootstrap**, of any other result, and of counts. The released counts are taken for the truth: the
+    mechanism releases them again with research noise, with the same views, epsilons and public totals. How far the
+    replicates stray from the release tells how far the release may have strayed from the truth. With t the released
+    value and t* those of the replicates the interval is
 
         t -+ the level-quantile of |t* - t|,
 
     clipped to what is possible; ends of whole numbers are rounded outward. That is approximate, and holds for each
     interval by itself: coverage falls short of `level` where the release has smoothed away what the truth had;
-    docs/publish/intervals.md has measurements. Only what was released is used, so it costs no privacy.
+    docs/publish/intervals.md has measurements. Both use only what was released, so they cost no privacy.
 
     Args:
         mechanism: that made the release.
-        released: what it released.
+        released: what it released: its result, or its counts for the bootstrap.
         statistic: its text, such as "tail:100"; `pgsr.intervals` lists them.
         level: above 0 and below 1.
-        replicates: releases to make, 20 at least.
-        seed: of the research noise.
+        replicates: draws or releases to make, 20 at least.
+        seed: of the draws or the research noise: the same text or number gives the same ones.
 
     Raises:
         ArgumentError: an argument is none of these.
         CountError: the result is no valid release.
+        ProblemError: the numbers of groups are noisy, which draws take for exact.
         MemoryNeededError: the replicates do not fit.
 
-    Complexity: `replicates` releases; memory replicates x regions, times sizes for a statistic by size.
+    Complexity: one post-processing and O(regions x sizes) per draw, or `replicates` releases; memory replicates x
+    regions, times sizes for a statistic by size.
 
     Example:
         >>> from pgsr import Hierarchy, View
         >>> from pgsr.noise import Geometric
-        >>> from pgsr.estimators import Matching
+        >>> from pgsr.estimators import Matching, Posterior
         >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
-        >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching())
-        >>> released = mechanism.release(truth, Seeded("demo"))
-        >>> found = intervals(mechanism, released, "tail:1", replicates=50)
-        >>> bool((found.lower <= found.upper).all())
-        True
+        >>> for post in (Matching(), Posterior()):
+        ...     mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), post)
+        ...     found = intervals(mechanism, mechanism.release(truth, Seeded("demo")), "median", replicates=50)
+        ...     found.method, bool((found.lower <= found.upper).all())
+        ('symmetric bootstrap', True)
+        ('posterior', True)
+
+    Shown by `test_intervals_posterior.py` and `test_intervals_bootstrap.py`.
     """
     require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
     require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
     counts = released.estimate.counts() if isinstance(released, Result) else released
-    [found] = bootstrapped(mechanism, counts, [statistic_of(statistic, counts.sizes)], level, replicates, seed)
-    return found
-
-
-def posterior_intervals(
-    mechanism: Mechanism,
-    released: Result,
-    statistic: str,
-    level: Number = "0.9",
-    draws: int = 200,
-    seed: str | int = SEED,
-) -> Intervals:
-    """Give intervals for a statistic of every region of a posterior release, from draws of what the truth may be.
-
-    With Q the quantiles of the statistic of the draws, given the noisy values, the interval is
-
-        [Q((1 - level) / 2), Q((1 + level) / 2)],
-
-    each by itself, widened to hold the release: a group that integers put at one of many sizes may lie outside. The
-    cumulative counts of draws are rounded to whole numbers, because a statistic is one of whole groups. Only what was
-    released is used, so it costs no privacy.
-
-    Args:
-        mechanism: that made the release; its post-processing draws, as `pgsr.estimators.Posterior` does.
-        released: what it released, with the noisy values.
-        statistic: its text, such as "tail:100"; `pgsr.intervals` lists them.
-        level: above 0 and below 1.
-        draws: how many, 20 at least.
-        seed: of the draws: the same text or number gives the same draws.
-
-    Raises:
-        ArgumentError: an argument is none of these.
-        ProblemError: the mechanism draws nothing, or the numbers of groups are noisy, which the draws take for exact.
-        MemoryNeededError: the draws do not fit.
-
-    Complexity: one post-processing, then O(regions x sizes) per draw.
-
-    Example:
-        >>> from pgsr import Hierarchy, View
-        >>> from pgsr.noise import Geometric
-        >>> from pgsr.estimators import Posterior
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
-        >>> mechanism = Mechanism(Geometric(View.CUMULATIVE, epsilon=1, totals="regions"), Posterior())
-        >>> found = posterior_intervals(mechanism, mechanism.release(truth, Seeded("demo")), "mean", draws=50)
-        >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
-        True
-
-    Shown by `test_intervals_posterior.py`.
-    """
-    require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
-    require_kind(released, Result, "the release", "give the result of the mechanism, which holds the noisy values")
-    counts, noisy = released.estimate.counts(), released.measurement
-    if noisy is None:
+    about = [statistic_of(statistic, counts.sizes)], level, replicates, seed
+    if not isinstance(released, Result) or not isinstance(mechanism.post, Drawing):
+        return bootstrapped(mechanism, counts, *about)[0]
+    if released.measurement is None:
         raise ArgumentError("the result holds no noisy values, which draws need; give that of mechanism.release(...)")
-    wanted = [statistic_of(statistic, counts.sizes)]
-    [found] = drawn(mechanism, noisy, counts, wanted, level, draws, seed)
-    return found
+    return drawn(mechanism, released.measurement, counts, *about)[0]
 
 
 def bootstrapped(
@@ -151,9 +112,8 @@ def bootstrapped(
     level: Number,
     replicates: int,
     seed: str | int,
-    progress: Told | None = None,
 ) -> list[Intervals]:
-    """Give `intervals` of several statistics, all of the same replicates."""
+    """Give bootstrap `intervals` of several statistics, all of the same replicates."""
     number = whole_number("replicates", replicates, 20, ArgumentError)
     private = mechanism.noise.totals is Totals.NOISY
     truth = CountOfCounts(  # with the public facts that the noise step asks of a truth
@@ -163,7 +123,7 @@ def bootstrapped(
     )
     again = (
         mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place)).estimate.counts().counts
-        for place in _told(number, progress)
+        for place in range(number)
     )
     n_groups = np.inf if private else float(released.totals[0])
     return _formed(released, statistics, level, number, again, n_groups, symmetric, "symmetric bootstrap")
@@ -177,24 +137,19 @@ def drawn(
     level: Number,
     draws: int,
     seed: str | int,
-    progress: Told | None = None,
 ) -> list[Intervals]:
-    """Give `posterior_intervals` of several statistics, all of the same draws."""
-    number = whole_number("draws", draws, 20, ArgumentError)
-    if not isinstance(mechanism.post, Drawing):
-        raise ProblemError(
-            f"{mechanism.post!r} draws nothing; only a posterior release has such intervals, any other the bootstrap "
-            "(pgsr.intervals.intervals)"
-        )
+    """Give `intervals` by draws of several statistics, all of the same draws."""
+    number = whole_number("replicates", draws, 20, ArgumentError)
+    assert isinstance(mechanism.post, Drawing), "no other result has draws"
     if measurement.public is Totals.NOISY:
         raise ProblemError(
-            "the numbers of groups are noisy, and draws of the posterior take them for exact; use the bootstrap "
-            "(pgsr.intervals.intervals)"
+            "the numbers of groups are noisy, and draws of the posterior take them for exact; use the bootstrap, "
+            "pgsr.intervals.intervals(mechanism, result.estimate.counts(), ...)"
         )
     # The seed as a number that is not negative, different for different texts.
     key = int.from_bytes(sha256(f"draws of a posterior: {seed}".encode()).digest()[:8], "big")
-    each = zip(_told(number, progress), mechanism.post.draws(measurement, number, key), strict=True)
-    tables = (np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1) for _, draw in each)
+    draws_of_truth = mechanism.post.draws(measurement, number, key)
+    tables = (np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1) for draw in draws_of_truth)
     n_groups = float(released.totals[0])
     return _formed(released, statistics, level, number, tables, n_groups, between_quantiles, "posterior")
 
@@ -245,18 +200,13 @@ def _formed(
     n_values = sum(estimate.size for estimate in estimates)
     memory.require(8 * ((number + 8) * n_values + 4 * own.size), f"{number} replicates")
     values = [np.empty((number, *estimate.shape), estimate.dtype) for estimate in estimates]
-    for place, other in enumerate(tables):
-        for statistic, rows in zip(statistics, values, strict=True):
-            rows[place] = statistic.of(other)
+    with steps(f"intervals, {method}", number) as step:
+        for place, other in enumerate(tables):
+            for statistic, rows in zip(statistics, values, strict=True):
+                rows[place] = statistic.of(other)
+            step()
     found = []
     for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
         lower, upper = ends(statistic, estimate, rows, float(wanted), n_groups, form)
         found.append(Intervals(tree, statistic.label(own), wanted, lower, estimate, upper, method))
     return found
-
-
-def _told(n: int, progress: Told | None) -> Iterator[int]:
-    for place in range(n):
-        if progress is not None:
-            progress(place, n)
-        yield place

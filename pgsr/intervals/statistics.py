@@ -1,6 +1,6 @@
 """Statistics of a region's counts, and levels of confidence, as a user writes them; `pgsr.intervals` lists them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ from pgsr.errors import ArgumentError, ProblemError
 from pgsr.intervals.bounds import Bounds, Pair
 from pgsr.privacy.budget import Number, exact
 
-SPELLINGS = "count, count:5, cumulative, cumulative:5, tail:100, mean, quantile:0.5, gini or share:1..3"
+SPELLINGS = "count, count:5, cumulative, cumulative:5, tail:100, mean, median, quantile:0.9, gini or share:1..3"
 """The texts of statistics, by example."""
 
 _FINEST = 10**6
@@ -106,6 +106,8 @@ def _plain(text: str, max_size: int) -> Statistic:
             return _of_size(word, _number(value, text, max_size))
         case "mean", "":
             return Statistic("mean", _mean, max_size, _mean_within, float(max_size), whole=False)
+        case "median", "":
+            return _at_ranks("median", (lambda n: n - n // 2, lambda n: np.minimum(n // 2 + 1, n)), max_size)
         case "quantile", _:
             return _quantile(exact(value, "the p of a quantile"), max_size)
         case "share", _:
@@ -154,22 +156,31 @@ def _quantile(p: Fraction, max_size: int) -> Statistic:
     if p > 1 or p.denominator > _FINEST:
         raise ArgumentError(f"the p of a quantile is {p}; give a number above 0 and at most 1, such as '0.9'")
 
-    def smallest(reached: np.ndarray, n_groups: np.ndarray) -> np.ndarray:
+    def needed(n_groups: np.ndarray) -> np.ndarray:
         whole, rest = np.divmod(n_groups, p.denominator)  # p n rounded up, without a product that could wrap
-        needed = whole * p.numerator - (-rest * p.numerator // p.denominator)
-        return (reached >= needed).argmax(axis=-1)
+        return whole * p.numerator - (-rest * p.numerator // p.denominator)
+
+    return _at_ranks(f"quantile:{p}", (needed,), max_size)
+
+
+def _at_ranks(name: str, ranks: Sequence[Callable[[np.ndarray], np.ndarray]], max_size: int) -> Statistic:
+    """Make the mean of the sizes of some groups, whose places among n groups by size are functions of n that rise."""
+
+    def sizes(reached: np.ndarray, n_groups: np.ndarray) -> np.ndarray:
+        places = [(reached >= rank(n_groups)).argmax(axis=-1) for rank in ranks]
+        return np.add.reduce(places) / len(places)
 
     def within(bounds: Bounds) -> Pair:
-        """Find the smallest size at which c[s] / (c[s] + t[s]) can reach p, and the smallest at which it has to."""
+        """Find the smallest sizes at which c[s] of c[s] + t[s] groups can reach the ranks, and where it has to."""
         (low, high), (tail_low, tail_high) = bounds.cumulative, bounds.tails()
-        sides = smallest(high, high + tail_low), smallest(low, low + tail_high)
+        sides = sizes(high, high + tail_low), sizes(low, low + tail_high)
         return _of_groups(sides[0], high[..., -1]), _of_groups(sides[1], high[..., -1])
 
     def of(counts: np.ndarray) -> np.ndarray:
         n_groups = counts.sum(axis=-1, keepdims=True)
-        return _of_groups(smallest(cumulative(counts), n_groups), n_groups[..., 0])
+        return _of_groups(sizes(cumulative(counts), n_groups), n_groups[..., 0])
 
-    return Statistic(f"quantile:{p}", of, max_size, within, float(max_size), whole=False)
+    return Statistic(name, of, max_size, within, float(max_size), whole=False)
 
 
 def _share(first: int, last: int) -> Statistic:

@@ -12,12 +12,10 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ArgumentError
+from pgsr.machine.progress import steps
 from pgsr.methods import metrics
 from pgsr.methods.mechanism import Mechanism
 from pgsr.privacy.random import Seeded
-
-Progress = Callable[[int, int], None] | None
-"""What is told how many of how many draws are done."""
 
 SEED = "plan"
 """The seed of the research noise: all mechanisms, and all epsilons, see the same random bits."""
@@ -49,7 +47,6 @@ def expected_errors(
     stand_in: CountOfCounts,
     mechanism: Mechanism,
     replicates: int,
-    progress: Progress = None,
     distance: Callable[[CountOfCounts, Estimate], np.ndarray] = metrics.cumulative_l1,
 ) -> ExpectedErrors:
     """Estimate the errors of a mechanism on a public stand-in for the data, by simulation with research noise.
@@ -61,7 +58,6 @@ def expected_errors(
         stand_in: counts of the shape that will be released.
         mechanism: that will release them.
         replicates: draws of the noise, two at least.
-        progress: is told how many of how many draws are done.
         distance: from the truth to an estimate, per region. The usual one is the earth mover's distance, or where a
             mechanism changes totals the sum of |cumulative counts - true ones|.
 
@@ -86,13 +82,13 @@ def expected_errors(
     replicates = whole_number("replicates", replicates, 2, ArgumentError)
     mechanism.check(stand_in, Seeded(SEED))
     errors, seconds = [], []
-    for replicate in range(replicates):
-        if progress is not None:
-            progress(replicate, replicates)
-        start = perf_counter()
-        result = mechanism.release(stand_in, Seeded(SEED, replicate))
-        seconds.append(perf_counter() - start - result.seconds.compile)
-        errors.append(metrics.level_means(stand_in, distance(stand_in, result.estimate)))
+    with steps("drawing noise and post-processing, again and again", replicates) as step:
+        for replicate in range(replicates):
+            start = perf_counter()
+            result = mechanism.release(stand_in, Seeded(SEED, replicate))
+            seconds.append(perf_counter() - start - result.seconds.compile)
+            errors.append(metrics.level_means(stand_in, distance(stand_in, result.estimate)))
+            step()
     spread = np.std(errors, axis=0, ddof=1) / np.sqrt(replicates)
     return ExpectedErrors(np.mean(errors, axis=0), spread, float(np.median(seconds)))
 

@@ -22,6 +22,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, MethodError, TooLargeError
 from pgsr.machine import compilation, memory
+from pgsr.machine.progress import steps
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.methods.zero_sizes import WithoutZeroSizes
 from pgsr.noise.measurement import Measurement
@@ -52,6 +53,8 @@ class Deadline:
     start: float = field(default_factory=time.perf_counter)
     compiled: float = field(default_factory=compilation.seconds)
     """The seconds that this process had spent compiling at the start."""
+    step: Callable[[], object] = field(default_factory=lambda: int)
+    """What is called whenever a method asks whether the deadline has passed, which it does at every step."""
 
     @property
     def spent(self) -> float:
@@ -70,6 +73,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
+        self.step()
         return self.limit is not None and self.spent > self.limit
 
     def check(self, state: str) -> None:
@@ -201,10 +205,12 @@ class GatedMethod(ABC):
         asked = problem if smaller is None else smaller.reduced
         try:
             memory.require(self.bytes_needed(asked), repr(problem))
-            if warm_start is None:
-                result = self.answer(asked, deadline)
-            else:
-                result = self.answer_from(asked, deadline, warm_start)
+            with steps(repr(self), None) as step:
+                watched = replace(deadline, step=step)
+                if warm_start is None:
+                    result = self.answer(asked, watched)
+                else:
+                    result = self.answer_from(asked, watched, warm_start)
             if result.multipliers is not None and not asked.integer:
                 result = replace(result, problem=asked)
             result = result if smaller is None else smaller.restored(result)

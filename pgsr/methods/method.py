@@ -11,10 +11,11 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.intervals import Intervals
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.views import View
-from pgsr.errors import NoDualsError, NoEstimateError
+from pgsr.errors import ArgumentError, NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
 from pgsr.noise.measurement import Measurement
+from pgsr.privacy.budget import Number, exact
 from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -190,14 +191,16 @@ class Result:
             )
         return Duals(self.problem, prices)
 
-    def intervals(self, level: float = 0.9, view: View = View.COUNTS) -> Intervals:
+    def intervals(self, statistic: str = "count", level: Number = 0.9) -> Intervals:
         """Give an interval for every cell of the estimate, by methods that know how far they may be off.
 
         Args:
+            statistic: "count", or "cumulative" for the numbers of groups of at most every size. `pgsr.estimate` returns
+                what has intervals of others.
             level: the chance that an interval holds the truth, every cell by itself.
-            view: `View.COUNTS`, or `View.CUMULATIVE` for the numbers of groups of at most every size.
 
         Raises:
+            ArgumentError: the statistic or the level is none.
             NoEstimateError: there is no answer, or its method does not know; the message says what does.
 
         Example:
@@ -207,7 +210,7 @@ class Result:
             >>> from pgsr.estimators import Posterior
             >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
             >>> noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[9, 1], [5, 14]]), Seeded("demo"))
-            >>> found = Posterior().apply(noisy).intervals(0.9)
+            >>> found = Posterior().apply(noisy).intervals("count")
             >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
             True
         """
@@ -216,7 +219,13 @@ class Result:
                 "this method does not know how far it may be off; take Posterior() with its intervals, on noisy "
                 "cumulative counts or noisy counts; or ask pgsr.intervals for an interval by bootstrap or a band"
             )
-        return self.uncertainty.intervals(self.estimate, level, view)
+        views = {"count": View.COUNTS, "cumulative": View.CUMULATIVE}
+        if not isinstance(statistic, str) or statistic not in views:
+            raise ArgumentError(
+                f"statistic={statistic!r}; a result has intervals of 'count' and 'cumulative', and what pgsr.estimate "
+                "returns of other statistics, too"
+            )
+        return self.uncertainty.intervals(self.estimate, float(exact(level, "level")), views[statistic])
 
     @property
     def estimate(self) -> Estimate:

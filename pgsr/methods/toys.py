@@ -59,14 +59,17 @@ def problems() -> list[Problem]:
         Problem.mean_consistency(counts),
     ]
     for totals in ("root", "regions"):
-        found += [Problem.m_h(counts, totals), Problem.m_c(cumulative, 2, totals), Problem.m_c(cumulative, 1, totals)]
+        found += [
+            Problem.m_h(counts, totals=totals),
+            *(Problem.m_c(cumulative, totals=totals, norm=norm) for norm in (2, 1)),
+        ]
     for norm in (1, 2):
-        found += [Problem.isotonic(cumulative, norm), Problem.isotonic(ranked, norm)]
+        found += [Problem.isotonic(cumulative, norm=norm), Problem.isotonic(ranked, norm=norm)]
     known = cells(level=1, size=1) <= 9
-    found += [problem.where(known) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
-    found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts, "root").where(total(level=1) == 3)]
+    found += [problem.where(known) for problem in (Problem.m_h(counts), Problem.m_c(cumulative))]
+    found += [Problem.isotonic(cumulative).where(known), Problem.m_h(counts).where(total(level=1) == 3)]
     chosen = zero_or_at_least(cells(level=1, size=1), 2)
-    found += [problem.where(chosen) for problem in (Problem.m_h(counts, "root"), Problem.m_c(cumulative))]
+    found += [problem.where(chosen) for problem in (Problem.m_h(counts), Problem.m_c(cumulative))]
     return [*found, *(problem.relaxed() for problem in found if problem.integer)]
 
 

@@ -125,7 +125,7 @@ class Problem(ProblemFields):
 
     @classmethod
     def about(
-        cls, measurement: Measurement, label: str, totals: Totals | str | None = Totals.ROOT, **conditions: Any
+        cls, measurement: Measurement, label: str, *, totals: Totals | str | None = Totals.ROOT, **conditions: Any
     ) -> "Problem":
         """State a variant that has no constructor of its own: any conditions on what was measured.
 
@@ -141,8 +141,8 @@ class Problem(ProblemFields):
             >>> from pgsr.privacy import Seeded
             >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 1], [0, 1, 1]])
             >>> noisy = Geometric(View.COUNTS, epsilon=1).measure(truth, Seeded("demo"))
-            >>> Problem.about(noisy, "M_H in absolute values", norm=1)
-            Problem(M_H in absolute values, totals='root', 9 unknowns)
+            >>> Problem.about(noisy, "M_H of any sign", nonnegative=False, integer=False)
+            Problem(M_H of any sign, totals='root', 9 unknowns)
         """
         _require(measurement, label, *View)
         [view] = {view for view in View if view is measurement.view}
@@ -164,10 +164,10 @@ class Problem(ProblemFields):
         Source: Kuo et al. 2018, section 4.1.
         """
         _require(measurement, "naive", View.COUNTS)
-        return cls.about(measurement, "naive", Totals.REGIONS, consistent=False)
+        return cls.about(measurement, "naive", totals=Totals.REGIONS, consistent=False)
 
     @classmethod
-    def isotonic(cls, measurement: Measurement, norm: int = 2) -> "Problem":
+    def isotonic(cls, measurement: Measurement, *, norm: int = 2) -> "Problem":
         """State the nearest non-decreasing vector of every region alone (H_c, H_g).
 
         Source: Kuo et al. 2018, sections 4.2 and 4.3.
@@ -175,7 +175,7 @@ class Problem(ProblemFields):
         _require(measurement, "isotonic", View.CUMULATIVE, View.RANKED)
         label = ("H_c" if measurement.view is View.CUMULATIVE else "H_g") + f" L{norm}"
         totals = None if measurement.public is Totals.ROOT else Totals.REGIONS
-        return cls.about(measurement, label, totals, norm=norm, monotone=True, consistent=False)
+        return cls.about(measurement, label, totals=totals, norm=norm, monotone=True, consistent=False)
 
     @classmethod
     def mean_consistency(cls, measurement: Measurement) -> "Problem":
@@ -187,14 +187,14 @@ class Problem(ProblemFields):
         return cls.about(
             measurement,
             "mean consistency",
-            None,
+            totals=None,
             integer=False,
             nonnegative=False,
             weights=real_precisions(measurement),
         )
 
     @classmethod
-    def m_h(cls, measurement: Measurement, totals: Totals | str = Totals.ROOT) -> "Problem":
+    def m_h(cls, measurement: Measurement, *, totals: Totals | str = Totals.ROOT, norm: int = 2) -> "Problem":
         """State M_H: the nearest consistent non-negative integer counts.
 
         Source: Fioretto and Van Hentenryck 2019, section 5.
@@ -202,24 +202,23 @@ class Problem(ProblemFields):
         Args:
             measurement: of counts.
             totals: whose number of groups holds, "root" or "regions".
+            norm: 1 or 2.
         """
         _require(measurement, "M_H", View.COUNTS)
-        return cls.about(measurement, "M_H", totals)
+        return cls.about(measurement, _labelled("M_H", norm), totals=totals, norm=norm)
 
     @classmethod
-    def m_c(cls, measurement: Measurement, norm: int = 2, totals: Totals | str = Totals.ROOT) -> "Problem":
+    def m_c(cls, measurement: Measurement, *, totals: Totals | str = Totals.ROOT, norm: int = 2) -> "Problem":
         """State M_c: the nearest consistent monotone cumulative counts.
 
         Source: Fioretto and Van Hentenryck 2019, section 8.
 
         Args:
             measurement: of cumulative counts.
-            norm: 1 or 2.
-            totals: whose number of groups holds, "root" or "regions".
+            totals, norm: as of `m_h`.
         """
         _require(measurement, "M_c", View.CUMULATIVE)
-        label = "M_c L1" if isinstance(norm, int) and norm == 1 else "M_c"
-        return cls.about(measurement, label, totals, norm=norm, monotone=True)
+        return cls.about(measurement, _labelled("M_c", norm), totals=totals, norm=norm, monotone=True)
 
     def relaxed(self) -> "Problem":
         """Make the same problem without integrality (the papers' M^r before its rounding)."""
@@ -335,6 +334,10 @@ class Problem(ProblemFields):
     def _repr_html_(self) -> str:
         # Notebooks set formulas within HTML, and show HTML before LaTeX.
         return f"{super()._repr_html_()}<div>{escape(self._repr_latex_(), quote=False)}</div>"
+
+
+def _labelled(label: str, norm: object) -> str:
+    return f"{label} L1" if isinstance(norm, int) and norm == 1 else label
 
 
 def _require(measurement: Measurement, problem: str, *views: View) -> None:

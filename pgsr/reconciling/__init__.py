@@ -1,8 +1,7 @@
 """Noisy tables of others, made consistent exactly: a table with any columns in, the same with one column more out.
 
-    frames          tables of any kind, column by column
     regions         names of regions, or ids and parents, as a tree
-    sizes           the sizes of rows
+    sizes           the sizes of rows, and which of many tables these are of
     measured        rows as values and weights of cells
     whole_numbers   fractions and weights as integers
     layout          the tree on which these are a problem
@@ -10,7 +9,6 @@
     stating         the problem
     forecasts       the same as a reconciler of hierarchicalforecast
     making          the function: it states the problem, solves it by a method and gives the table back
-    units           multiples of a base
     reconciled, diagnostics, variances, plausibility   what it gives: table and proof, what was moved, linear intervals
     laws, posterior, messages_kernel, drawn   where the law of noise is known: exact intervals, and draws of tables
 

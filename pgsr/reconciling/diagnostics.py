@@ -43,7 +43,7 @@ class LevelDiagnostics:
 
 
 def diagnostics(
-    found: MeasuredCells, answer: np.ndarray, names: tuple[str, ...], near: float
+    found: MeasuredCells, answer: np.ndarray, names: tuple[str, ...], near: float, sizes: slice
 ) -> list[LevelDiagnostics]:
     """Compare the values of a table with an answer, level by level.
 
@@ -52,10 +52,11 @@ def diagnostics(
         answer: shape (regions, sizes).
         names: of levels.
         near: numbers closer than this count as equal.
+        sizes: those that are looked at, of a table or of all.
     """
     tree, made = found.tree, []
     lowest = lowest_copies(found)
-    value, measured = found.value[lowest], found.weight[lowest] > 0
+    value, measured, answer = found.value[lowest, sizes], found.weight[lowest, sizes] > 0, answer[:, sizes]
     own = np.append(False, tree.padded)[tree.parent + 1] == 0
     for level, name in enumerate(names):
         rows = tree.level(level)
@@ -84,7 +85,9 @@ def diagnostics(
                 int((change > near).sum()),
                 float(change.sum() / max(1, n)),
                 float(change.max(initial=0.0)),
-                found.first_row(int(lowest[rows][region]) * x.shape[1] + size) if change.any() else "",
+                found.first_row(int(lowest[rows][region]) * found.shape[1] + sizes.start + size)
+                if change.any()
+                else "",
             )
         )
     return made

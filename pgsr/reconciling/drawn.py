@@ -18,7 +18,7 @@ from pgsr.reconciling.stating import Asked
 @dataclass(frozen=True, eq=False)
 @read_only_arrays
 class DrawnTable(Mapping[str, np.ndarray]):
-    """A drawn table: for every region, such as "US/GA", its numbers by size; shape (sizes,).
+    """A drawn table: for every region, such as "US/GA", its numbers by size, or table and size; shape (sizes,).
 
     Attributes:
         counts: regions by sizes.
@@ -96,7 +96,7 @@ class StatedNoise:
         weight = 1.0 / (self.posterior.variance + 1.0 / 12.0)
         cells = np.arange(median.size)
         rows = cells, median.ravel(), weight.ravel()
-        return MeasuredCells(found.tree, found.sizes, *rows, median, weight, found.lower, found.upper)
+        return MeasuredCells(found.tree, found.sizes, *rows, median, weight, found.lower, found.upper, found.tables)
 
 
 def law_named(name: str | None) -> NoiseLaw | None:

@@ -78,7 +78,7 @@ class Nearest:
             table,
             {"series": "parent"},
             "forecast",
-            size="time",
+            by="time",
             weights=np.repeat(weights, n_times),
             integer=self.integer,
             nonnegative=self.nonnegative,
@@ -100,12 +100,7 @@ class Nearest:
             raise ArgumentError("nothing was reconciled yet; call fit first")
         return {"mean": self._mean}
 
-    def fit_predict(
-        self,
-        S: Any,
-        y_hat: np.ndarray,
-        level: list[int] | None = None,
-    ) -> dict[str, np.ndarray]:
+    def fit_predict(self, S: Any, y_hat: np.ndarray, level: list[int] | None = None) -> dict[str, np.ndarray]:
         """Reconcile forecasts and give them; arguments and errors are those of `fit` and `predict`."""
         return self.fit(S, y_hat).predict(S, y_hat, level)
 

@@ -9,7 +9,7 @@ missing values at every size. Both become a tree of more regions, without a new 
   `sizes` times as many regions and one size, whose regions have one weight each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,15 +98,11 @@ class Layout:
     @property
     def place(self) -> np.ndarray:
         """The place among the problem's cells, row by row, of every given cell, region by region; shape (cells,)."""
-        found = np.empty((self.of.n_regions, self.n_sizes), np.int64)
-        for level, block in enumerate(self.blocks):
-            rows = self.of.level(level)
-            n = rows.stop - rows.start
-            if self.branches:
-                found[rows] = block[-1] + np.arange(n)[:, None] + n * np.arange(self.n_sizes)
-            else:
-                found[rows] = self.n_columns * (block[-1] + np.arange(n)[:, None]) + np.arange(self.n_sizes)
-        return found.ravel()
+        n_cells = self.of.n_regions * self.n_sizes
+        numbers = self.table([np.arange(1, n_cells + 1).reshape(-1, self.n_sizes)]).ravel()
+        at, found = np.flatnonzero(numbers), np.empty(n_cells, np.int64)
+        found[numbers[at] - 1] = at
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +135,3 @@ class _Paths(Sequence[tuple[str, ...]]):
         if self.sizes:
             path = (f"size {self.sizes[size]}", *path)
         return path if link == len(self.blocks[level]) - 1 else (*path, "again")
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return (self[i] for i in range(len(self)))

@@ -5,8 +5,10 @@ from typing import Any, Literal
 
 from pgsr.algorithms import ChoiceTree, CumulativeIntegers, CumulativeProjection, MeanConsistency, TreeProjection
 from pgsr.algorithms.m_h_regions import RegionTotalsProjection
-from pgsr.checks import plain, require_kind, shown, whole_number
+from pgsr.checks import plain, shown, whole_number
+from pgsr.data.columns import ColumnFrame, column_names
 from pgsr.data.hierarchy import Path
+from pgsr.data.region_ids import ABOVE_ALL
 from pgsr.engines.losses import checked_norm
 from pgsr.errors import ArgumentError, MethodError, NoEstimateError, ProblemError, TooLargeError
 from pgsr.methods.method import Method, Result, Status
@@ -14,14 +16,11 @@ from pgsr.problems.conditions.choices import Either
 from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.problem import Problem
 from pgsr.reconciling.drawn import StatedNoise, law_named, require_drawable
-from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells, measured
 from pgsr.reconciling.reconciled import Reconciled
-from pgsr.reconciling.regions import ABOVE_ALL
 from pgsr.reconciling.sizes import require_order
 from pgsr.reconciling.stating import Asked, Stated, require_more_than_nothing, stated
-from pgsr.reconciling.units import in_multiples
 from pgsr.reconciling.whole_numbers import MOST_EXACT
 
 OWN: tuple[Method, ...] = (
@@ -41,6 +40,7 @@ def reconcile(
     value: str,
     *,
     size: str | None = None,
+    by: Sequence[str] | str | None = None,
     weights: Any = None,
     variance: Any = None,
     fixed: str | None = None,
@@ -50,7 +50,7 @@ def reconcile(
     norm: int = 2,
     monotone: bool = False,
     where: Condition | Either | Sequence[Condition | Either] = (),
-    method: Method | None = None,
+    method: Method | str | None = None,
     level: float = 0.9,
     time_limit: float | None = None,
     noise: Literal["geometric", "gaussian", "laplace"] | None = None,
@@ -79,6 +79,8 @@ def reconcile(
             `{id: parent}`, the column of the region's id and that of its parent's.
         value: column of the noisy numbers.
         size: column of sizes, or of other kinds that all add up over regions by themselves, if there is one.
+        by: columns that tell many tables apart, such as `["period"]`, each with all lowest regions. All are made to add
+            up in one call, each by itself, and `diagnostics` and `cells` say by their index which is which.
         weights: column or array of weights, one per row, from 0 on; 1 if None. They keep their ratios, see
             docs/model/reconcile.md.
         variance: column or array of variances, in place of weights; the table then gets intervals.
@@ -89,7 +91,8 @@ def reconcile(
             For numbers that do not rise, such as those of people reached k times or more, give sizes as -1, -2, ...
         where: conditions of `pgsr.problems.conditions` on cells; sizes are those of the table, whole numbers up to
             100,000, or places among other sizes in their order.
-        method: what solves the problem, such as a solver of `pgsr.models`; our own exact methods if None.
+        method: what solves the problem, by its name as in `pgsr.solve`, such as "highs", or as a value; our own exact
+            methods if None.
         level: the chance that an interval holds the exact number, each by itself.
         time_limit: seconds.
         noise: the law of every row's noise, if it is known. Intervals are then those of the posterior of whole numbers
@@ -133,7 +136,15 @@ def reconcile(
     law = law_named(noise)
     frame = ColumnFrame.of(table)
     variances = _variances(frame, law, scale, weights, variance)
-    found = measured(frame, hierarchy, value, size, weights, variances, fixed, nonnegative)
+    tables = () if by is None else column_names("by", [by] if isinstance(by, str) else by)
+    if twice := {*tables} & {*_columns(hierarchy), size, value}:
+        raise ArgumentError(f"by= names {min(twice)!r}, which says something else of the rows; leave it out of one")
+    if tables and (totals is not None or said or monotone):
+        raise ArgumentError(
+            "by= takes tables whose sizes do not meet; leave out totals=, where= and monotone=, or reconcile every "
+            "table alone"
+        )
+    found = measured(frame, hierarchy, value, size, tables, weights, variances, fixed, nonnegative)
     if monotone and size is not None:
         require_order(frame, size)
     asked = Asked(integer, nonnegative, checked_norm(norm), monotone, _known(totals), said)
@@ -142,12 +153,12 @@ def reconcile(
         require_drawable(found, law, asked)
         number, key = whole_number("draws", draws, 1, ArgumentError), whole_number("seed", seed, 0, ArgumentError)
         stated_noise = StatedNoise(found, law, level, number, key)
-    near_to = _near_to(found, stated_noise, estimate, base, zero_restricted)
+    near_to = _near_to(found, stated_noise, estimate, base, zero_restricted).evened(integer)
     if base is not None and (totals is not None or said or not integer):
         raise ArgumentError("base= rounds whole numbers that add up; leave out totals, where= and integer=False")
     if base is None and law is None:
         require_more_than_nothing(found, asked)
-    problem, result = _solved(near_to, asked, method, time_limit)
+    problem, result = _solved(near_to, asked, _chosen(method), time_limit)
     answer = problem.cells_of(result.estimate.values)
     problem.held.require_proved(near_to, answer, norm, nonnegative)
     names = _level_names(hierarchy, found.tree.n_levels, found.tree.paths[0] == (ABOVE_ALL,))
@@ -197,15 +208,22 @@ def _near_to(
     if zero_restricted and base is None:
         raise ArgumentError("zero_restricted=True belongs to base=; give a base, such as 5")
     near_to = found if noise is None or estimate == "nearest" else noise.medians
-    return near_to if base is None else in_multiples(near_to, base, zero_restricted)
+    return near_to if base is None else near_to.in_multiples(base, zero_restricted)
+
+
+def _chosen(method: Method | str | None) -> Method | None:
+    """Find the method that is meant, None for our own; names are those of `pgsr.solve`."""
+    if method is None or method == "pgsr":
+        return None
+    from pgsr.front.solving import chosen_method  # which brings all solvers' names
+
+    return chosen_method(method)
 
 
 def _solved(
     found: MeasuredCells, asked: Asked, method: Method | None, time_limit: float | None
 ) -> tuple[Stated, Result]:
     """State the problem of a table and solve it, with large weights as long as the method's arithmetic takes them."""
-    if method is not None:
-        require_kind(method, Method, "the method", "give one such as pgsr.models.MathOpt('HIGHS')")
     if asked.integer and (method is None or isinstance(method, TreeProjection)):
         try:
             problem = stated(found, asked, near=True)
@@ -233,14 +251,18 @@ def _result(problem: Problem, method: Method | None, time_limit: float | None) -
         reasons.append(reason)
     if method is not None:
         raise MethodError(reasons[0])
-    raise MethodError(
-        f"none of our own methods solves this: {reasons[0]}; give method=, such as MathOpt('GSCIP') or "
-        "Cvxpy('CLARABEL') of pgsr.models"
-    )
+    raise MethodError(f"none of our own methods solves this: {reasons[0]}; give method=, such as 'gscip' or 'clarabel'")
 
 
 def _level_names(hierarchy: Sequence[str] | Mapping[str, str] | str, n_levels: int, added: bool) -> tuple[str, ...]:
     if isinstance(hierarchy, Mapping):
         return tuple(f"level {level}" for level in range(n_levels))
-    names = (hierarchy,) if isinstance(hierarchy, str) else tuple(hierarchy)
+    names = tuple(_columns(hierarchy))
     return (ABOVE_ALL, *names) if added else names
+
+
+def _columns(hierarchy: Sequence[str] | Mapping[str, str] | str) -> list[str]:
+    """List the columns that say which regions rows are of."""
+    if isinstance(hierarchy, Mapping):
+        return [*hierarchy, *hierarchy.values()]
+    return [hierarchy] if isinstance(hierarchy, str) else list(hierarchy)

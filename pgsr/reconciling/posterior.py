@@ -31,7 +31,6 @@ values is taken to fall on as it does at the end, which bounds every law whose l
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,8 +39,8 @@ from scipy.special import gammaln, ndtri, polygamma, psi
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ProblemError, TooLargeError
-from pgsr.machine.extras import extra
 from pgsr.machine.parallel import Threads
+from pgsr.machine.progress import steps
 from pgsr.reconciling.holding import known_cells
 from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measured import MeasuredCells
@@ -73,10 +72,6 @@ MOST_NUMBERS = 50_000_000
 
 MOST_TABLED = 1_000_000
 """The largest number up to which log g of leaves is tabled."""
-
-SHOWN = 50_000
-"""Cells from which on progress is shown."""
-
 
 POINTS = 8
 """Different r of a size where the table leaves r open."""
@@ -277,7 +272,7 @@ class TablePosterior:
         def fill(size: int) -> None:
             self.sizes[size].drawn(number, np.random.default_rng([seed, size]), out[size])
 
-        _for_each(fill, len(self.sizes), len(self.low), "drawing tables")
+        _for_each(fill, len(self.sizes), "drawing tables")
         return out.transpose(2, 1, 0)
 
 
@@ -313,7 +308,7 @@ def table_posterior(found: MeasuredCells, law: NoiseLaw, chance: float, shape: n
     def of(size: int) -> None:
         made[size] = _of_size(found, size, values[size], start[:, size], shape is None, chance)
 
-    _for_each(of, sizes, tree.n_regions, "looking for the posterior")
+    _for_each(of, sizes, "looking for the posterior")
     rows = int(np.count_nonzero(found.row_weight > 0))
     low, high, median = np.stack([part.ends for part in made], axis=2)
     mean, variance = np.stack([part.seen for part in made], axis=2)
@@ -556,20 +551,12 @@ def _pairs(tree: Hierarchy) -> PairTree:
     return PairTree(*arrays)
 
 
-def _for_each(task: Callable[[int], None], n: int, cells: int, doing: str) -> None:
-    """Do a task for every size on all threads, with a bar where there are many cells."""
-    if n * cells < SHOWN or find_spec("rich") is None:
-        Threads()(task, range(n))  # a cell takes so long that a few thousand are enough for two threads
-        return
-    with extra("release"):
-        from rich.console import Console
-        from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        line: Any = bar.add_task(doing, total=n)
+def _for_each(task: Callable[[int], None], n: int, doing: str) -> None:
+    """Do a task for every size, on all threads: a cell takes so long that few are enough for two threads."""
+    with steps(doing, n) as step:
 
         def watched(item: int) -> None:
             task(item)
-            bar.advance(line)
+            step()
 
         Threads()(watched, range(n))

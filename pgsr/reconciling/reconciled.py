@@ -1,24 +1,26 @@
 """A table that was made consistent, with the proof and what was moved."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.certificates import Certificate
+from pgsr.data.columns import ColumnFrame
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import notes_of_names, region_id
 from pgsr.engines.losses import loss
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
+from pgsr.intervals.statistics import exact_level
 from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
+from pgsr.privacy.budget import Number
 from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
 from pgsr.reconciling.drawn import DrawnTable, StatedNoise
-from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.measured import MeasuredCells
 from pgsr.reconciling.plausibility import Plausibility, plausibility
 from pgsr.reconciling.stating import Stated
@@ -97,17 +99,18 @@ class Reconciled:
         """The table that was given, of the same kind, with a column `drawn`: one for every draw."""
         return (self.frame.taking({"drawn": self._of_rows(table)}) for table in self.draws)
 
-    def interval(self, statistic: Callable[[DrawnTable], float]) -> tuple[float, float]:
-        """Find between which numbers a statistic of the table lies, with the chance `level`: quantiles over draws.
+    def intervals(self, statistic: Callable[[DrawnTable], float], level: Number = 0.9) -> tuple[float, float]:
+        """Find between which numbers a statistic of the table lies: quantiles over draws.
 
         Args:
             statistic: a number of a table, such as `lambda table: table["US/GA"].sum() / table["US"].sum()`.
+            level: the chance that it does.
 
         Raises:
-            ArgumentError: no law of noise was given, or the statistic is not one finite number.
+            ArgumentError: no law of noise was given, the statistic is not one finite number, or the level is none.
         """
-        values = self._noise_stated.statistics(statistic)
-        low, high = np.quantile(values, [(1 - self._noise_stated.level) / 2, (1 + self._noise_stated.level) / 2])
+        values, chance = self._noise_stated.statistics(statistic), float(exact_level(level))
+        low, high = np.quantile(values, [(1 - chance) / 2, (1 + chance) / 2])
         return float(low), float(high)
 
     @cached_property
@@ -123,17 +126,16 @@ class Reconciled:
 
         A region that stands in no row is there, too, such as a nation whose states alone were measured.
         """
-        with extra("release"):
-            import pandas as pd
-
         tree, n_sizes = self.found.tree, self.found.shape[1]
         regions = np.flatnonzero(np.append(False, tree.padded)[tree.parent + 1] == 0)
         columns: dict[str, Any] = {
             "region": np.repeat([region_id(tree.paths[r]) for r in regions], n_sizes),
             "level": np.repeat(tree.level_of[regions], n_sizes),
         }
-        if n_sizes > 1:
-            columns["size"] = np.tile(np.array(self.found.sizes), len(regions))
+        tables = self.found.tables
+        sizes = self.found.sizes if tables is None else tables.sizes
+        if set(sizes) != {""}:
+            columns["size"] = np.tile(np.array(sizes), len(regions))
         lowest = lowest_copies(self.found)[regions]
         columns["measured"] = (self.found.weight[lowest] > 0).ravel()
         columns[COLUMN] = self.answer[regions].ravel()
@@ -141,15 +143,29 @@ class Reconciled:
             posterior = self.noise.posterior
             columns |= {"median": posterior.median[regions].ravel(), "lower": posterior.low[regions].ravel()}
             columns["upper"] = posterior.high[regions].ravel()
-        return pd.DataFrame(columns)
+        return self._framed(
+            columns, [] if tables is None else tables.keys_of_rows(np.diff(tables.start)) * len(regions)
+        )
 
     @cached_property
     def diagnostics(self) -> "pd.DataFrame":
-        """The violations before and the changes made, a row per level; `LevelDiagnostics` explains the columns."""
+        """The violations before and the changes made, a row per level; `LevelDiagnostics` explains the columns.
+
+        Of many tables the rows of each stand below those of the one before; the index says of which.
+        """
+        tables, levels = self.found.tables, self.levels
+        if tables is None:
+            return self._framed(list(map(vars, levels)), [])
+        rows = [vars(row) for ends in itertools.pairwise(tables.start) for row in self._diagnosed(slice(*ends))]
+        return self._framed(rows, tables.keys_of_rows([len(levels)] * len(tables.keys)))
+
+    def _framed(self, rows: Any, keys: Sequence[Any]) -> "pd.DataFrame":
+        """Make a data frame, whose index says of many tables which a row is of."""
         with extra("release"):
             import pandas as pd
 
-        return pd.DataFrame([vars(level) for level in self.levels])
+        tables = self.found.tables
+        return pd.DataFrame(rows, None if tables is None else pd.MultiIndex.from_tuples(keys, names=tables.by))
 
     @cached_property
     def notes(self) -> list[str]:
@@ -181,10 +197,13 @@ class Reconciled:
 
     @cached_property
     def levels(self) -> list[LevelDiagnostics]:
-        """The rows of `diagnostics`."""
+        """The rows of `diagnostics`, of all tables together."""
+        return self._diagnosed(slice(0, self.found.shape[1]))
+
+    def _diagnosed(self, sizes: slice) -> list[LevelDiagnostics]:
         largest = float(np.abs(self.answer).max(initial=0.0))
         near = 0.0 if self.answer.dtype.kind == "i" else 1e-6 * self._noise + 1e-9 * largest
-        return diagnostics(self.found, self.answer, self.level_names, near)
+        return diagnostics(self.found, self.answer, self.level_names, near, sizes)
 
     @property
     def objective(self) -> float:
@@ -207,13 +226,7 @@ class Reconciled:
         found, numbers = self.stated.found, self.stated.numbers
         there = (found.weight > 0) & ~self.stated.held.out
         value = np.where(there, found.value, 0.0)
-        inside = type(numbers)(
-            numbers.low,
-            np.where(there, numbers.low_w, 0),
-            np.where(there, numbers.high_w, 0),
-            numbers.unit,
-            numbers.scale,
-        )
+        inside = replace(numbers, low_w=numbers.low_w * there, high_w=numbers.high_w * there)
         return {"value": inside.moved(value), "weight": inside.reweighed(np.where(there, found.weight, 0.0))}
 
     @property
@@ -242,7 +255,8 @@ class Reconciled:
         return cells.ravel()[self.found.row_cell]
 
     def __repr__(self) -> str:
-        return "\n".join([f"Reconciled({self.result!r})", *self.notes])
+        many = "" if self.found.tables is None else f"{len(self.found.tables.keys):,} tables, "
+        return "\n".join([f"Reconciled({many}{self.result!r})", *self.notes])
 
     def _repr_html_(self) -> str:
         last = self.levels[-1]

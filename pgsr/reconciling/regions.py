@@ -1,20 +1,17 @@
 """The regions that rows of a table name, as a tree in level order whose paths are written when they are asked for."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pgsr.data.columns import ColumnFrame
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.data.region_ids import like
+from pgsr.data.region_ids import ABOVE_ALL, like
 from pgsr.errors import TableError
 from pgsr.machine import memory
-from pgsr.reconciling.frames import ColumnFrame
-
-ABOVE_ALL = "(all)"
-"""The name of the region that is put above the regions of the first column where there are several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +185,3 @@ class LazyPaths(Sequence[tuple[str, ...]]):
             path.append(labels[label.item(place)])
             place = self.parents[level].item(place)
         return tuple(reversed(path))
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return (self[i] for i in range(len(self)))

@@ -200,13 +200,18 @@ def _largest_near(tree: Hierarchy, value: np.ndarray, weight: np.ndarray, levels
 
 def require_more_than_nothing(found: MeasuredCells, asked: Asked) -> None:
     """Refuse to make whole numbers of rates and shares so small that nothing is left of any."""
-    there = found.row_value[found.row_weight > 0]
-    if not asked.integer or asked.totals is not None or asked.where or not len(there):
+    if not asked.integer or asked.totals is not None or asked.where:
         return
-    if there.min() >= 0 and 0 < there.max() <= 0.5:
+    least, most = (
+        of.reduceat(of.reduce(np.where(found.weight > 0, found.value, np.nan), axis=0), found.starts)
+        for of in (np.fmin, np.fmax)
+    )
+    nothing = (least >= 0) & (most > 0) & (most <= 0.5)
+    if nothing.any():
+        of_table = "" if found.tables is None else f" of {found.tables.name(int(np.argmax(nothing)))}"
         raise ProblemError(
-            f"the largest value is {there.max():g}, so the whole numbers nearest to all are 0; if they are rates "
-            "or shares, ask for integer=False"
+            f"the largest value{of_table} is {most[nothing][0]:g}, so the whole numbers nearest to all are 0; if they "
+            "are rates or shares, ask for integer=False"
         )
 
 

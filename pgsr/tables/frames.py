@@ -1,13 +1,15 @@
-"""The reader of a source as a pandas frame."""
+"""The readers of a source as a pandas frame, and of any table as columns."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from pgsr.errors import TableError
+from pgsr.data.columns import ColumnFrame
 from pgsr.tables.session import Limits, Session
-from pgsr.tables.source import Source
+from pgsr.tables.source import Source, source
 
 NULLABLE = {
     getattr(pa, kind.lower())(): getattr(pd, f"{kind}Dtype")()
@@ -35,8 +37,19 @@ def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Se
     """
     with Session(Limits(), [source]) as session:
         names = session.names(source, what)
-        missing = [column for column in columns if column not in names]
-        if missing:
-            raise TableError(f"{what}: column {missing[0]!r} is needed once; there are {', '.join(map(repr, names))}")
         session.require(source, [*columns, *(column for column in if_present if column in names)], what)
         return session.table(f"SELECT * FROM {session.scan(source, what)}", what).to_pandas(types_mapper=NULLABLE.get)
+
+
+def columns_of(
+    table: Any, what: str, names: Sequence[str], numbers: Sequence[str], if_present: Sequence[str]
+) -> ColumnFrame:
+    """Look at a table, or read these columns of a file: those of names as text, where nothing says what they are."""
+    if not isinstance(table, str | Path | Source):
+        return ColumnFrame.of(table)
+    frame = read_frame(source(table), what, [*names, *numbers], if_present)
+    for column in numbers:  # text in CSV files; what is no number becomes NaN, which is refused
+        if pd.api.types.is_string_dtype(frame[column]):
+            whole = frame[column].str.replace(r"\.0*$", "", regex=True)  # beside 5.0, 2^53 + 1 would be rounded
+            frame[column] = pd.to_numeric(whole, errors="coerce")
+    return ColumnFrame.of(frame)

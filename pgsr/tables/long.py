@@ -1,7 +1,6 @@
 """The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,7 @@ from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, TableError
 from pgsr.machine import memory
-from pgsr.tables.ids import IdKind, id_kind
-from pgsr.tables.session import Limits, Session
-from pgsr.tables.source import source
-from pgsr.tables.sql import name
+from pgsr.tables.frames import columns_of
 
 WHAT = "the long table"
 
@@ -52,7 +48,7 @@ def to_long(
             the first region of every level.
         level_names: columns of names, root first; those of the hierarchy if None.
         beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
-            counts. Then rows that would hold 0 in all these columns, too, are left out, and no others.
+            counts. Then rows are left out that would hold 0 in all these columns, too.
         classes: whether there is a column `size_class`; if None, where levels have sizes of their own.
 
     Raises:
@@ -72,12 +68,6 @@ def to_long(
         4     US/MI      1      state     True           0         1
         >>> int(long[long.is_leaf].n_groups.sum())
         3
-        >>> counts = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
-        >>> to_long(counts).to_pandas()[["region_id", "size_class", "n_groups"]].tail(3)
-          region_id size_class  n_groups
-        7     US/MI          0         0
-        8     US/MI          1         1
-        9     US/MI  2 or more         2
     """
     require_kind(table, (CountOfCounts, Estimate), "the table", "give CountOfCounts or Estimate")
     tree, sizes = table.hierarchy, table.sizes
@@ -104,7 +94,7 @@ def region_columns(tree: Hierarchy, level_names: Sequence[str] | None) -> dict[s
     return {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
 
 
-def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
+def read_long(table: Any) -> Estimate:
     """Read the estimate of counts that `to_long` wrote; `.counts()` is the `CountOfCounts` if it is one.
 
     Regions and sizes are those that occur; absent rows count 0. A table with a column `size_class` has sizes per level:
@@ -112,8 +102,7 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
     columns follow from the ids.
 
     Args:
-        table: anything `source` takes: a frame of `to_long`, or a file of it.
-        limits: of memory, threads and disk.
+        table: a frame of `to_long` of any kind, or a file of it.
 
     Raises:
         TableError: a missing column, or a row without size from 0 up or finite count, or given twice.
@@ -127,119 +116,47 @@ def read_long(table: Any, *, limits: Limits | None = None) -> Estimate:
                [0, 2],
                [1, 0]])
     """
-    found = _read_rows(table, limits)
-    tree = Hierarchy.from_paths(found.paths, pad_ragged=not found.by_level)
-    return Estimate(tree, View.COUNTS, (_tables if found.by_level else _values)(tree, found))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a long table.
-
-    Attributes:
-        paths: of the regions, in the order of their first rows.
-        region: of every row, a place in `paths`.
-        size, count: of every row.
-        n_sizes: K + 1.
-        whole: whether all counts are whole numbers.
-        by_level: whether levels have sizes of their own.
-    """
-
-    paths: list[tuple[str, ...]]
-    region: np.ndarray
-    size: np.ndarray
-    count: np.ndarray
-    n_sizes: int
-    whole: bool
-    by_level: bool
-
-
-def _read_rows(table: Any, limits: Limits | None) -> _Rows:
-    """Read the rows of a long table.
-
-    Raises:
-        TableError, HierarchyError: as `read_long`.
-    """
-    given = source(table)
-    with Session(limits or Limits(), [given], public=[given]) as session:
-        types = session.require(given, ["region_id", "group_size", "n_groups"], WHAT)
-        by_level = SIZE_CLASS in session.names(given, WHAT)
-        if id_kind(types, "region_id", WHAT) is IdKind.NUMBER:
-            raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
-        numbered = (
-            f"SELECT nullif(CAST(region_id AS VARCHAR), '') AS id, {_number(types, 'group_size', 'BIGINT')} AS size, "
-            f"{_number(types, 'n_groups', 'DOUBLE')} AS c, {_number(types, 'n_groups', 'BIGINT')} AS n, "
-            f"row_number() OVER () AS place FROM {session.scan(given, WHAT)}"
+    frame = columns_of(table, WHAT, ["region_id"], ["group_size", "n_groups"], [SIZE_CLASS])
+    if "number" in frame.kinds("region_id"):
+        raise TableError(f"ids of regions of {WHAT} are numbers; read them as text, else '01001' becomes 1001")
+    region, ids = frame.codes("region_id")
+    size, count = frame.numbers("group_size"), frame.numbers("n_groups")
+    bad = (region < 0) | ~(size >= 0) | (size != np.floor(size)) | ~np.isfinite(count)
+    if bad.any() or not frame.n_rows:
+        raise TableError(
+            f"{np.count_nonzero(bad):,} rows of {WHAT} have no region, size from 0 up or finite count; mend or add rows"
         )
-        rows = session.keep(numbered, WHAT)
-        [(bad, n_sizes, whole)] = session.rows(
-            "SELECT count(*) FILTER (id IS NULL OR size IS NULL OR size < 0 OR c IS NULL OR NOT isfinite(c)), "
-            f"max(size) + 1, bool_and(n IS NOT NULL) FROM {rows}",
-            WHAT,
-        )
-        if bad or n_sizes is None:
-            raise TableError(f"{bad:,} rows of {WHAT} have no region, size from 0 up or finite count; mend or add rows")
-        codes = session.keep(f"SELECT id, min(place) AS place FROM {rows} GROUP BY id", WHAT)
-        paths = [path_of_id(id_) for (id_,) in session.rows(f"SELECT id FROM {codes} ORDER BY place", WHAT)]
-        order = f"(SELECT id, row_number() OVER (ORDER BY place) - 1 AS region FROM {codes}) o"
-        found = session.columns(
-            f"SELECT o.region AS region, r.size AS size, {'r.n' if whole else 'r.c'} AS count "
-            f"FROM {rows} r JOIN {order} ON r.id = o.id",
-            WHAT,
-        )
-    region, size = np.asarray(found["region"], np.int64), np.asarray(found["size"], np.int64)
-    return _Rows(paths, region, size, np.asarray(found["count"]), int(n_sizes), bool(whole), by_level)
+    if count.dtype.kind == "f" and (count == np.floor(count)).all() and np.abs(count).max() < 2**53:
+        count = count.astype(np.int64)
+    size, by_level = size.astype(np.int64), SIZE_CLASS in frame.columns
+    if len(np.unique(region * (int(size.max()) + 1) + size)) < len(size):
+        raise TableError(f"a region and size have two rows in {WHAT}; give each once")
+    tree = Hierarchy.from_paths(list(map(path_of_id, ids)), pad_ragged=not by_level)
+    return Estimate(tree, View.COUNTS, (_tables if by_level else _values)(tree, region, size, count))
 
 
-def _number(types: dict[str, str], column: str, kind: str) -> str:
-    """Write a number in SQL, NULL where it is none (for BIGINT: no whole one)."""
-    n = name(column)
-    if types[column] != "VARCHAR":
-        kept = f" AND abs({n}) < {2**53}" if types[column] in ("FLOAT", "DOUBLE") else ""  # others may be rounded
-        return (
-            f"CASE WHEN {n} = floor({n}){kept} THEN TRY_CAST({n} AS BIGINT) END"
-            if kind == "BIGINT"
-            else f"CAST({n} AS DOUBLE)"
-        )
-    if kind == "BIGINT":
-        return f"CASE WHEN regexp_full_match({n}, '-?[0-9]{{1,19}}(\\.0*)?') THEN TRY_CAST({n} AS BIGINT) END"
-    return f"TRY_CAST({n} AS DOUBLE)"
-
-
-def _values(tree: Hierarchy, found: _Rows) -> Any:
-    listed, size, shape = found.region, found.size, (len(found.paths), found.n_sizes)
-    table = sparse.csr_array((np.ones(len(size), np.int64), (listed, size)), shape=shape)
-    if table.nnz and table.data.max() > 1:
-        raise TableError(_TWICE)
-    table = sparse.csr_array((found.count, (listed, size)), shape=shape)
-    position = _order_of_rows(tree)
-    dense = 8 * tree.n_regions * found.n_sizes
-    memory.require(min(dense, 16 * table.nnz + 32 * found.n_sizes), f"a table of {tree.n_regions:,} regions")
-    table = sparse.csr_array(table[position])
+def _values(tree: Hierarchy, region: np.ndarray, size: np.ndarray, count: np.ndarray) -> Any:
+    """Put the rows, whose regions are numbered in their own order, into one table."""
+    order, n_sizes = _order_of_rows(tree), int(size.max()) + 1
+    shape, dense = (int(region.max()) + 1, n_sizes), 8 * tree.n_regions * n_sizes
+    memory.require(min(dense, 16 * len(size) + 32 * n_sizes), f"a table of {tree.n_regions:,} regions")
+    table = sparse.csr_array(sparse.csr_array((count, (region, size)), shape=shape)[order])
     return table if dense > LARGEST_DENSE else table.toarray()
 
 
-def _tables(tree: Hierarchy, found: _Rows) -> tuple[np.ndarray, ...]:
+def _tables(tree: Hierarchy, region: np.ndarray, size: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, ...]:
     """Put the rows into one table per level."""
-    position = np.empty(len(found.paths), np.int64)
+    position = np.empty(int(region.max()) + 1, np.int64)
     position[_order_of_rows(tree)] = np.arange(tree.n_regions)
-    region = position[found.region]
-    level_of, tables = tree.level_of[region], []
+    region, tables = position[region], []
     for level in range(tree.n_levels):
-        here, rows = tree.level(level), level_of == level
-        shape = here.stop - here.start, int(found.size[rows].max()) + 1
-        memory.require(17 * shape[0] * shape[1], f"the counts of level {level}")
-        values, times = np.zeros(shape, found.count.dtype), np.zeros(shape, np.int8)
-        place = region[rows] - here.start, found.size[rows]
-        np.add.at(times, place, 1)
-        if times.max(initial=0) > 1:
-            raise TableError(_TWICE)
-        values[place] = found.count[rows]
+        here, rows = tree.level(level), tree.level_of[region] == level
+        shape = here.stop - here.start, int(size[rows].max()) + 1
+        memory.require(16 * shape[0] * shape[1], f"the counts of level {level}")
+        values = np.zeros(shape, count.dtype)
+        values[region[rows] - here.start, size[rows]] = count[rows]
         tables.append(values)
     return tuple(tables)
-
-
-_TWICE = f"a region and size have two rows in {WHAT}; give each once"
 
 
 def _order_of_rows(tree: Hierarchy) -> np.ndarray:

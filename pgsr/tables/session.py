@@ -14,9 +14,9 @@ import psutil
 import pyarrow as pa
 
 from pgsr.checks import plain, whole_number
+from pgsr.data.plans import operators, require_no_guess
 from pgsr.errors import ArgumentError, MemoryNeededError, TableError
 from pgsr.tables.csv_files import CsvFault, column_names, text_tables
-from pgsr.tables.plans import operators, require_no_guess
 from pgsr.tables.source import Csv, Database, Frame, Parquet, Query, Source, arrow, files, frame_columns, literal
 from pgsr.tables.spill import private_folder
 from pgsr.tables.sql import cast_sql, cast_types, is_text, name, text

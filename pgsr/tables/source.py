@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pgsr.data.plans import operators_of, require_no_guess
 from pgsr.errors import ArgumentError, TableError
-from pgsr.tables.plans import operators_of, require_no_guess
 
 CASTS = ("integer", "text")
 """The types that a column can be cast to."""

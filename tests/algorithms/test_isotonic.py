@@ -123,7 +123,7 @@ def isotonic_problem(rng, view, norm, totals="regions"):
     tree = random_tree(rng, max_regions=6)
     truth = random_truth(rng, tree, max_size=5)
     return Problem.isotonic(
-        Geometric(view, "0.5", totals=totals).measure(truth, Seeded(int(rng.integers(10**9)))), norm
+        Geometric(view, "0.5", totals=totals).measure(truth, Seeded(int(rng.integers(10**9)))), norm=norm
     )
 
 
@@ -199,7 +199,7 @@ def test_method_takes_bounds_of_cumulative_cells():
     truth = CountOfCounts(tree, np.array([[0, 2, 0, 1], [0, 1, 1, 1]]))
     noisy = Geometric(View.CUMULATIVE, 1, totals="regions").measure(truth, Seeded(3))
     for norm in (1, 2):
-        problem = Problem.isotonic(noisy, norm).where(cells(size=0) == 0, cells(region=("US",), size=1) >= 3)
+        problem = Problem.isotonic(noisy, norm=norm).where(cells(size=0) == 0, cells(region=("US",), size=1) >= 3)
         result = Isotonic().solve(problem)
         assert result.certificate.optimal
         assert result.certificate.bound_by == "subgradient chain"

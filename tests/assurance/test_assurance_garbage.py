@@ -120,11 +120,11 @@ def problem(a: Draw) -> Any:
     noisy = a(*NOISY.values(), ROOT)
     kind = a.one_of("m_h", "m_c", "isotonic", "naive", "mean", "direct")
     if kind == "m_h":
-        return Problem.m_h(noisy, a("root", "regions")).w
+        return Problem.m_h(noisy, totals=a("root", "regions")).w
     if kind == "m_c":
-        return Problem.m_c(noisy, a(1, 2), a("root", "regions")).relaxed().n_unknowns
+        return Problem.m_c(noisy, norm=a(1, 2), totals=a("root", "regions")).relaxed().n_unknowns
     if kind == "isotonic":
-        return Problem.isotonic(noisy, a(1, 2))
+        return Problem.isotonic(noisy, norm=a(1, 2))
     if kind == "direct":
         return Problem.about(noisy, "x", norm=a(1, 2), totals=a(None), weights=a(None))
     return (Problem.naive if kind == "naive" else Problem.mean_consistency)(noisy)

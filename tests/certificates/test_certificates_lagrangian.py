@@ -42,7 +42,7 @@ def problem_of(rng, tree, noisy, kind, sums, **conditions):
     weights = rng.integers(0, 3, tree.n_regions)
     weights[tree.leaves] += 1
     return Problem.about(
-        measurement, "test", totals, norm=norm, integer=integer, monotone=monotone, weights=weights, **conditions
+        measurement, "test", totals=totals, norm=norm, integer=integer, monotone=monotone, weights=weights, **conditions
     )
 
 

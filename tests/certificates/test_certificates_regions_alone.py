@@ -23,7 +23,7 @@ def isotonic_problem(rows, norm, totals=None):
     measurement = naive.measurement_of(tree, rows, 0, View.CUMULATIVE)
     if totals is not None:
         measurement = replace(measurement, public=Totals.REGIONS, totals=np.asarray(totals))
-    return Problem.isotonic(measurement, norm)
+    return Problem.isotonic(measurement, norm=norm)
 
 
 def candidates(rng, n, lower, upper, step=1.0):

@@ -11,7 +11,7 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
 from pgsr.data.sizes import Sizes
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, NoConsistency, Posterior, TwoStage
-from pgsr.intervals import band, intervals, posterior_intervals
+from pgsr.intervals import band, intervals
 from pgsr.intervals.statistics import statistic_of
 from pgsr.methods import Mechanism
 from pgsr.noise import Geometric, Noise
@@ -34,9 +34,9 @@ def by_level(view=View.CUMULATIVE, totals="regions"):
     return noisy(view, max_sizes=(3, 2), totals=totals)
 
 
-def of_draws(mechanism=POSTERIOR, counts=False, draws=20):
-    released = mechanism.release(TRUTH, Seeded("refused"))
-    posterior_intervals(mechanism, released.estimate.counts() if counts else released, "tail:1", draws=draws)
+def of_draws(mechanism=POSTERIOR, replicates=20, **change):
+    released = replace(mechanism.release(TRUTH, Seeded("refused")), **change)
+    intervals(mechanism, released, "tail:1", replicates=replicates)
 
 
 def bootstrap(**change):
@@ -80,9 +80,9 @@ OF_ESTIMATORS = [
         "does not know how far",
     ),
     (lambda: Posterior().apply(noisy(View.RANKED)).intervals(), "on noisy cumulative counts or noisy counts"),
-    (lambda: Posterior().apply(noisy(View.COUNTS)).intervals(0.9, View.CUMULATIVE), "none of sums of many of them"),
-    *((lambda level=level: Posterior().apply(noisy()).intervals(level), "level") for level in (0, 1, 1.5, "90")),
-    (lambda: Posterior().apply(noisy()).intervals(0.9, View.RANKED), "RANKED"),
+    (lambda: Posterior().apply(noisy(View.COUNTS)).intervals("cumulative"), "none of sums of many of them"),
+    *((lambda p=p: Posterior().apply(noisy()).intervals("count", p), "level") for p in (0, 1, 1.5, "90")),
+    (lambda: Posterior().apply(noisy()).intervals("mean"), "what pgsr.estimate returns of other statistics"),
 ]
 OF_INTERVALS = [
     (lambda: band(noisy(totals="noisy")), "public numbers of groups"),
@@ -96,12 +96,11 @@ OF_INTERVALS = [
     (lambda: bootstrap(statistic="tail:1 minus US/HI"), "no region"),
     (lambda: bootstrap(mechanism=Matching()), "give the Mechanism"),
     (lambda: bootstrap(released=[[1]]), "its counts"),
-    (lambda: of_draws(KUO), "only a posterior release"),
-    (lambda: of_draws(counts=True), "which holds the noisy values"),
-    (lambda: of_draws(draws=19), "from 20 up"),
+    (lambda: of_draws(measurement=None), "holds no noisy values"),
+    (lambda: of_draws(replicates=19), "from 20 up"),
     (lambda: of_draws(NOISY_TOTALS), "noisy"),
     *((lambda text=text: statistic_of(text, BY_LEVEL), "one max_size for all levels") for text in ("mean", "count")),
-    (statistic("median"), "quantile:0.5"),
+    (statistic("middle"), "mean, median, quantile:0.9"),
     (statistic("tail"), "tail:100"),
     (statistic("share:3"), "share:1..3"),
     (statistic("mean minus "), "id of a region"),

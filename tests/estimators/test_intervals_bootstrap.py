@@ -17,6 +17,7 @@ from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
 from pgsr.intervals import band, intervals
 from pgsr.intervals.replicates import between_quantiles, bootstrapped, ends, symmetric
 from pgsr.intervals.statistics import Statistic, statistic_of
+from pgsr.machine import progress
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
@@ -93,8 +94,9 @@ def replicates(made: Mechanism, released: CountOfCounts, seed: str) -> np.ndarra
     found: list[np.ndarray] = []
     told: list[tuple[int, int]] = []
     kept = replace(statistics("count")[0], of=lambda counts: found.append(counts) or counts)
-    bootstrapped(made, released, [kept], "0.9", 20, seed, lambda *part: told.append(part))
-    assert told == [(place, 20) for place in range(20)]
+    with progress.told(lambda *part: told.append(part)):
+        bootstrapped(made, released, [kept], "0.9", 20, seed)
+    assert told == [(place + 1, 20) for place in range(20)]
     return np.array(found[1:])  # the first one is the release
 
 

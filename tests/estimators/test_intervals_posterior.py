@@ -9,9 +9,10 @@ from made_tables import config, release, write_tables
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.estimators import Posterior
-from pgsr.intervals import Intervals, posterior_intervals
+from pgsr.intervals import Intervals, intervals
 from pgsr.intervals.replicates import between_quantiles, drawn, ends
 from pgsr.intervals.statistics import Statistic, statistic_of
+from pgsr.machine import progress
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Result
 from pgsr.noise import Geometric
@@ -37,8 +38,9 @@ def test_every_statistic_is_one_of_the_same_draws() -> None:
     tables: list[np.ndarray] = []
     asked = [statistic_of(text, truth.sizes) for text in STATISTICS]
     kept = replace(asked[0], of=lambda counts: tables.append(counts) or counts)
-    found = of_draws(released, [kept, *asked[1:]], 30, "s", lambda *part: told.append(part))
-    assert told == [(place, 30) for place in range(30)]
+    with progress.told(lambda *part: told.append(part)):
+        found = of_draws(released, [kept, *asked[1:]], 30, "s")
+    assert told == [(place + 1, 30) for place in range(30)]
     estimate, counts = tables[0], np.array(tables[1:])
     np.testing.assert_array_equal(estimate, released.estimate.counts().counts)
     assert counts.shape == (30, *truth.counts.shape)
@@ -51,15 +53,13 @@ def test_every_statistic_is_one_of_the_same_draws() -> None:
         np.testing.assert_array_equal(each.upper, high)
     assert (counts >= 0).all()
     np.testing.assert_array_equal(counts.sum(axis=2), np.tile(truth.totals, (30, 1)))
-    again = posterior_intervals(POSTERIOR, released, "tail:5", "0.9", 30, "s")
+    again = intervals(POSTERIOR, released, "tail:5", "0.9", 30, "s")
     np.testing.assert_array_equal([again.lower, again.upper], [found[2].lower, found[2].upper])
 
 
-def of_draws(
-    released: Result, statistics: list[Statistic], draws: int, seed: str | int, progress=None
-) -> list[Intervals]:
+def of_draws(released: Result, statistics: list[Statistic], draws: int, seed: str | int) -> list[Intervals]:
     counts = released.estimate.counts()
-    return drawn(POSTERIOR, released.measurement, counts, statistics, "0.9", draws, seed, progress)
+    return drawn(POSTERIOR, released.measurement, counts, statistics, "0.9", draws, seed)
 
 
 @pytest.mark.slow

@@ -29,6 +29,8 @@ def naive(text: str, counts: list[int]) -> float | list[float]:
             return sum(h > int(value) for h in sizes)
         case "mean", _:
             return sum(sizes) / n if n else np.nan
+        case "median", _:
+            return float(np.median(sizes)) if n else np.nan
         case "quantile", _:
             return next((h for rank, h in enumerate(sizes, 1) if Fraction(rank, n) >= Fraction(value)), np.nan)
         case "gini", _:
@@ -46,7 +48,7 @@ def texts_of(max_size: int) -> list[str]:
     sizes = range(max_size + 1)
     found = ["mean", "gini", "count", "cumulative"]
     found += [f"{word}:{size}" for word in ("count", "cumulative", "tail") for size in sizes]
-    found += [f"quantile:{p}" for p in ("1/10", "1/3", "1/2", "9/10", "1")]
+    found += ["median", *(f"quantile:{p}" for p in ("1/10", "1/3", "1/2", "9/10", "1"))]
     return found + [f"share:{first}..{last}" for first in sizes for last in sizes if first <= last]
 
 

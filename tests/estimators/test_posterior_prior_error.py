@@ -118,7 +118,7 @@ def test_every_size_of_every_level_is_held(epsilon: str, split: str) -> None:
     releases, held = 8, np.zeros(truth.counts.shape)
     for seed in range(releases):
         noisy = Geometric(View.CUMULATIVE, epsilon, shares=shares).measure(truth, Seeded("held", seed))
-        ends = Posterior().apply(noisy).intervals(0.9)
+        ends = Posterior().apply(noisy).intervals()
         held += (ends.lower <= truth.counts) & (truth.counts <= ends.upper)
     for level in range(3):
         here = held[tree.level(level)] / releases

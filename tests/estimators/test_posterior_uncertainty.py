@@ -75,7 +75,7 @@ def test_intervals_cover_on_nested_replicates(
             result = Posterior().apply(noisy)
             assert isinstance(result.uncertainty, Uncertainty)
             for asked in (View.COUNTS, View.CUMULATIVE):
-                found = result.intervals(0.9, asked)
+                found = result.intervals("count" if asked is View.COUNTS else "cumulative")
                 wanted = truth.counts if asked is View.COUNTS else np.cumsum(truth.counts, axis=1)
                 sd = result.uncertainty.reach(asked).sd
                 held = (found.lower <= wanted) & (wanted <= found.upper)
@@ -125,7 +125,7 @@ def test_draws_repeat_and_are_possible() -> None:
 def test_public_facts_have_no_interval() -> None:
     truth = smooth(4)
     result = Posterior().apply(Geometric(View.CUMULATIVE, 1).measure(truth, Seeded("public")))
-    found = result.intervals(0.9, View.CUMULATIVE)
+    found = result.intervals("cumulative")
     assert np.array_equal(found.lower[:, -1], truth.totals)
     assert np.array_equal(found.upper[:, -1], truth.totals)
     assert (found.lower >= 0).all()
@@ -156,7 +156,7 @@ def test_a_group_that_rounding_put_somewhere_is_not_taken_for_certain() -> None:
     inside, n = 0, 0
     for seed in range(3):
         result = Posterior().apply(Geometric(View.CUMULATIVE, "1/2", shares=(0, 1)).measure(truth, Seeded(f"{seed}")))
-        found = result.intervals(0.9)
+        found = result.intervals()
         placed = (found.estimate > 0) & (found.estimate < 3)
         placed[0] = False
         inside += int(((found.lower <= truth.counts) & (truth.counts <= found.upper))[placed].sum())

@@ -74,7 +74,7 @@ def test_a_record_counts_the_intervals_of_the_release_of_the_replicates_own_trut
     at = trial(x3.ARMS[2], replicate=3)
     truth = at.truth.draw(3)
     released = replace(at, truth=truth).mechanism.release(truth, at.source)
-    found = released.intervals(x3.LEVEL, View.CUMULATIVE)
+    found = released.intervals("cumulative", x3.LEVEL)
     true = np.cumsum(truth.counts, axis=1)
     held = (found.lower <= true) & (true <= found.upper)
     levels = [*strata(framed({3: x3.measure(at)["levels"]}, at.arm.label))]

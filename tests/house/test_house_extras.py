@@ -24,7 +24,7 @@ GUARDED = ("tables", "release", "synthesis", "commands", "cli.py")
 IN_A_CHILD = {("machine/isolation.py", "cloudpickle"), ("machine/isolation.py", "psutil")}
 """The imports of a process that starts only where its parent could import them."""
 
-ELSEWHERE = {("machine/memory.py", "psutil"), ("reconciling/frames.py", "duckdb")} | {
+ELSEWHERE = {("machine/memory.py", "psutil"), ("data/columns.py", "duckdb")} | {
     (f"synthesis/{file}.py", "torch")
     for file in ("queries/torch_runs", "queries/hpd", "queries/mixture", "queries/tables")
 }

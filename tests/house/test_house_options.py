@@ -6,7 +6,7 @@ ALLOWED = {
     "a person sets it in Python, where the command line, a file or the environment has a key for it": (
         *("census2000(folder=)", "census2000_race(folder=)", "census2010_race(folder=)"),
         *("kuo_hawaiian(folder=)", "kuo_taxi(folder=)", "nhts2001(folder=)"),
-        *("ReleaseConfig(log=)", "ReleaseConfig(private_groups=)", "ReleaseConfig(limits=)", "read_long(limits=)"),
+        *("ReleaseConfig(log=)", "ReleaseConfig(private_groups=)", "ReleaseConfig(limits=)"),
         *("Frame(cast=)", "Query(cast=)"),
     ),
     "experiments set it under another name of the function": ("census2010_race(regions=)",),
@@ -28,7 +28,7 @@ ALLOWED = {
         *("loss_of_cells(above=)", "loss_of_vector(above=)", "tightened(sweeps=)"),
     ),
     "a person draws anew, by another seed": (
-        *("explore(seed=)", "CensusBlocks(seed=)", "world(seed=)", "intervals(seed=)", "posterior_intervals(seed=)"),
+        *("explore(seed=)", "CensusBlocks(seed=)", "world(seed=)", "intervals(seed=)"),
         *("stand_in_of(seed=)", "agreement(seed=)", "Instance(seed=)"),
         *("households(seed=)", "related_households(seed=)", "referrals(seed=)"),
     ),

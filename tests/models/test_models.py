@@ -187,7 +187,7 @@ def test_cpsat_reaches_every_optimum():
         )
         totals = rng.choice([None, Totals.ROOT])
         problem = Problem.about(
-            measurement, "any", totals, norm=int(rng.integers(1, 3)), nonnegative=bool(rng.random() < 0.5),
+            measurement, "any", totals=totals, norm=int(rng.integers(1, 3)), nonnegative=bool(rng.random() < 0.5),
             monotone=view is View.CUMULATIVE and bool(rng.random() < 0.7), weights=weights,
         )  # fmt: skip
         ours, theirs = CpSat().solve(problem), Scipy().solve(problem)

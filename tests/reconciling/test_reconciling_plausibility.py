@@ -9,7 +9,7 @@ from instances import rng_of
 from scipy.stats import kstest
 
 from pgsr import Hierarchy, reconcile
-from pgsr.reconciling.frames import ColumnFrame
+from pgsr.data.columns import ColumnFrame
 from pgsr.reconciling.laws import LAWS
 from pgsr.reconciling.measured import measured
 from pgsr.reconciling.plausibility import plausibility
@@ -24,7 +24,7 @@ def frame_of(values, variance) -> pd.DataFrame:
 
 
 def asked(frame, law=None):
-    return plausibility(measured(ColumnFrame.of(frame), LEVELS, "n", None, None, "v", None, True), law)
+    return plausibility(measured(ColumnFrame.of(frame), LEVELS, "n", None, (), None, "v", None, True), law)
 
 
 def test_it_is_the_residual_sum_of_dense_least_squares():
@@ -56,7 +56,7 @@ def test_p_values_are_uniform_under_the_stated_noise(law):
         "geometric": lambda: rng.geometric(p, TREE.n_regions) - rng.geometric(p, TREE.n_regions),
     }
     variance = float(LAWS[law].variance(np.array(scale)))
-    table = measured(ColumnFrame.of(frame_of(truth, variance)), LEVELS, "n", None, None, "v", None, True)
+    table = measured(ColumnFrame.of(frame_of(truth, variance)), LEVELS, "n", None, (), None, "v", None, True)
     found = []
     for _ in range(1500):
         noisy = truth + draws[law]()

@@ -11,10 +11,10 @@ from scipy.stats import chisquare
 from waiting import MINUTES
 
 from pgsr import Hierarchy, reconcile
+from pgsr.data.columns import ColumnFrame
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.machine import parallel
 from pgsr.problems.conditions import total
-from pgsr.reconciling.frames import ColumnFrame
 from pgsr.reconciling.laws import LAWS
 from pgsr.reconciling.measured import measured
 from pgsr.reconciling.messages_kernel import downward, upward
@@ -41,7 +41,7 @@ def small_table(rng, law, scale, missing=()) -> pd.DataFrame:
 
 
 def found_of(frame, fixed=None):
-    return measured(ColumnFrame.of(frame), LEVELS, "n", None, None, "v", fixed, True)
+    return measured(ColumnFrame.of(frame), LEVELS, "n", None, (), None, "v", fixed, True)
 
 
 def log_g(x, z):
@@ -167,7 +167,7 @@ def worlds(rng, law, scale, roots, r, stated=None) -> pd.DataFrame:
 
 
 def of_sizes(frame, fixed=None):
-    return measured(ColumnFrame.of(frame), LEVELS, "n", "size", None, "v", fixed, True)
+    return measured(ColumnFrame.of(frame), LEVELS, "n", "size", (), None, "v", fixed, True)
 
 
 def ranks(stated=None) -> np.ndarray:
@@ -222,7 +222,7 @@ def test_the_same_seed_draws_the_same_and_tables_add_up():
         assert (sums == one.draws[:, TREE.level(level)]).all()
     table = next(iter(one.drawn_tables))
     assert (one.draws[0] == table.drawn.to_numpy().reshape(2, -1).T).all()
-    low, high = one.interval(lambda table: table["US/s5"].sum() / table["US"].sum())
+    low, high = one.intervals(lambda table: table["US/s5"].sum() / table["US"].sum())
     shares = one.draws[:, 6].sum(axis=1) / one.draws[:, 0].sum(axis=1)
     assert (low, high) == pytest.approx(tuple(np.quantile(shares, [0.05, 0.95])))
     assert (one.cells.lower <= one.cells["median"]).all()
@@ -245,30 +245,17 @@ def test_a_statistic_is_one_number_of_known_regions(statistic, error, sentence):
     done = reconcile(frame, ["nation", "state"], "n", size="size", noise="geometric", scale=1.0)
     regions = done.cells.region.unique()
     assert len(regions) == 3
-    twice = done.interval(lambda table: sum(table[region].sum() for region in regions))
-    assert twice == done.interval(lambda table: 2 * table["US"].sum())
+    twice = done.intervals(lambda table: sum(table[region].sum() for region in regions))
+    assert twice == done.intervals(lambda table: 2 * table["US"].sum())
     with pytest.raises(error, match=sentence):
-        done.interval(statistic)
+        done.intervals(statistic)
 
 
 def test_even_few_cells_are_shared_among_threads(monkeypatch):
     monkeypatch.setattr(parallel, "number_of_threads", lambda: 2)
     both = threading.Barrier(2, timeout=MINUTES)
-    _for_each(lambda _: both.wait(), 2, 50, "looking")
+    _for_each(lambda _: both.wait(), 2, "looking")
     assert not both.broken
-
-
-def test_progress_is_shown_where_there_are_many_cells(monkeypatch, capsys):
-    pytest.importorskip("rich", reason="progress is drawn by rich")
-    monkeypatch.setattr("pgsr.reconciling.posterior.SHOWN", 2 * TREE.n_regions)
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    rng = rng_of(3)
-    table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
-    assert not capsys.readouterr().err
-    posterior = table_posterior(of_sizes(worlds(rng, "laplace", 3.0, [9, 5], (1.0, 0.8))), LAWS["laplace"], 0.9, None)
-    assert "looking for the posterior" in capsys.readouterr().err
-    posterior.draws(5, 1)
-    assert "drawing tables" in capsys.readouterr().err
 
 
 @pytest.mark.slow

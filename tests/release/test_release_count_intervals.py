@@ -61,7 +61,7 @@ def cells(folder: Path, column: str) -> dict[tuple[str, int], int]:
 def expected(folder: Path) -> tuple[Hierarchy, np.ndarray, np.ndarray]:
     """The ends by the public functions, from the folder alone."""
     read = read_release(folder)
-    found = read.mechanism.post.apply(read.measurement).intervals(0.9)
+    found = read.mechanism.post.apply(read.measurement).intervals("count", 0.9)
     return read.counts.hierarchy, found.lower, found.upper
 
 

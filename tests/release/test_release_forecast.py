@@ -13,6 +13,7 @@ from pgsr.bounds import lower_bound
 from pgsr.data.stand_in import geometric_law
 from pgsr.errors import ArgumentError
 from pgsr.estimators import Matching
+from pgsr.machine import progress
 from pgsr.methods import metrics
 from pgsr.methods.expected_errors import shown
 from pgsr.methods.mechanism import Mechanism
@@ -59,11 +60,12 @@ def test_errors_are_those_of_releases_of_the_stand_in(folder, found):
 def test_shares_and_mechanism_are_the_configured_ones(folder, found):
     asked = config(folder, "posterior", threshold='"root"', shares='["1/5", "1/5", "3/5"]')
     told: list[tuple[int, int]] = []
-    split = forecast(asked, replicates=2, progress=lambda done, total: told.append((done, total)))
+    with progress.told(lambda done, total: told.append((done, total))):
+        split = forecast(asked, replicates=2)
     leaves = forecast(config(folder, shares='["1/20", "1/20", "9/10"]'), replicates=3)
     assert (split.errors.mean > 0).all()
     assert leaves.errors.mean[2] < found.errors.mean[2]
-    assert told == [(0, 2), (1, 2)]
+    assert told == [(1, 2), (2, 2)]
 
 
 def test_no_release_is_below_the_bound(folder, found):
@@ -148,7 +150,8 @@ def test_arguments_that_are_none(folder, arguments, said):
 def test_the_smallest_epsilon_that_reaches_the_target(folder):
     told: list[tuple[int, int]] = []
     asked = config(folder, epsilon='"1/3"')
-    found = epsilon_for(asked, {"county": 30.0}, replicates=2, progress=lambda done, total: told.append((done, total)))
+    with progress.told(lambda done, total: told.append((done, total))):
+        found = epsilon_for(asked, {"county": 30.0}, replicates=2)
     mean = {epsilon: errors.mean[2] for epsilon, errors in found.tried.items()}
     assert mean[found.epsilon] <= 30
     below = max(epsilon for epsilon in mean if epsilon < found.epsilon)

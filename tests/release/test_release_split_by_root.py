@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from pgsr import CountOfCounts, Hierarchy, cli
 from pgsr.data import Split
 from pgsr.data.views import cumulative
-from pgsr.intervals import posterior_intervals
+from pgsr.intervals import intervals
 from pgsr.noise import Geometric, SplitByRoot, step
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.privacy import Seeded
@@ -69,7 +69,7 @@ def test_intervals_and_draws(made):
     assert (table.lower < table.upper).any()
     published = read_release(made)
     result = own_result(published)
-    found = posterior_intervals(published.mechanism, result, "tail:3", "9/10", 50)
+    found = intervals(published.mechanism, result, "tail:3", "9/10", 50)
     assert (found.lower <= found.estimate).all()
     assert (found.estimate <= found.upper).all()
     assert found.lower[0] < found.upper[0]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from instances import rng_of, scale
 from made_tables import write_long
-from small_tables import ONE, counted, frame, with_row
+from small_tables import counted, frame, with_row
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
@@ -27,14 +27,14 @@ def test_long_tables_come_back(ending: str, names: tuple[str, ...] | None, zeros
         truth = CountOfCounts(tree, leaf_counts)
         file = tmp_path / f"{i}{ending}"
         write_long(truth, file, zeros=zeros, level_names=names)
-        again = read_long(file, limits=ONE).counts()
+        again = read_long(file).counts()
         assert again.hierarchy.paths == tree.paths
         assert np.array_equal(again.counts, truth.counts)
         rows = to_long(truth, zeros=zeros)
         assert rows.num_rows == (7 * 5 if zeros else (truth.counts[:, 1:] > 0).sum() + 7 + (truth.counts[0, -1] == 0))
         real = Estimate(tree, View.COUNTS, rng.normal(size=(7, 5)))
         write_long(real, file, zeros=zeros, level_names=names)
-        assert np.array_equal(read_long(file, limits=ONE).values, real.values)
+        assert np.array_equal(read_long(file).values, real.values)
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [ending] * scale(3, 100)
 
 
@@ -53,7 +53,7 @@ def test_long_tables_that_are_none(tmp_path: Path) -> None:
         ("n_groups", [2, 1, np.inf]),
         ("n_groups", [2, 1, None]),
     ):
-        with pytest.raises(TableError, match="1 rows of the long table"):
+        with pytest.raises(TableError, match=r"1 rows of the long table|holds .*string, no numbers"):
             read_long(good.assign(**{column: bad}))
     with pytest.raises(TableError, match="two rows"):
         read_long(with_row(good, "US/GA", 0, 1))

@@ -115,7 +115,7 @@ def test_where_none_of_ours_takes_a_problem_a_status_says_so():
 
 def test_nothing_of_ours_is_asked_to_round():
     """Of M_H with every region's total and a bound, one of our algorithms only rounds the relaxation."""
-    problem = Problem.m_h(COUNTED, "regions").where(cells(size=0) <= 5)
+    problem = Problem.m_h(COUNTED, totals="regions").where(cells(size=0) <= 5)
     named = pgsr.solve(problem, "region_totals_projection").status
     assert (pgsr.solve(problem).status, named) != (Status.RELAXED, Status.RELAXED)
 
@@ -145,7 +145,9 @@ def test_solvers_lists_everybody_once_with_a_reason_where_it_does_not_take_it():
     for words in ("tree_projection", "works on counts", "others do not:"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 130
-    assert "works on counts" in table._repr_html_()
+    first = table.rows[0]
+    assert (first.proves, first.licence, first.version) == ("proved gap", "Apache 2.0", pgsr.__version__)
+    assert "works on counts" in table._repr_html_().partition("<details>")[2]
 
 
 def test_who_is_listed_solves_and_who_is_not_says_the_same():

@@ -92,8 +92,9 @@ for number in range(12):
         cumulative, counts = (
             Geometric(view, 1, totals=totals).measure(truth, Seeded("warm")) for view in (View.CUMULATIVE, View.COUNTS)
         )
-        problems = [Problem.m_h(counts, totals), Problem.mean_consistency(counts), Problem.isotonic(cumulative, 1)]
-        problems += [Problem.m_c(cumulative, norm, totals) for norm in (1, 2)]
+        problems = [Problem.m_h(counts, totals=totals), Problem.mean_consistency(counts)]
+        problems += [Problem.isotonic(cumulative, norm=1)]
+        problems += [Problem.m_c(cumulative, norm=norm, totals=totals) for norm in (1, 2)]
         if totals == "regions":
             problems.append(Problem.naive(counts))
         problems += [problem.relaxed() for problem in problems if problem.integer]

@@ -35,7 +35,7 @@ SOLVES: list[tuple[Method, Problem]] = [
     (TreeProjection(), Problem.m_h(COUNTS)),
     (TreeProjection(), Problem.m_h(COUNTS).relaxed()),
     (CostTables(), Problem.m_h(COUNTS)),
-    (RegionTotalsProjection(), Problem.m_h(COUNTS, "regions")),
+    (RegionTotalsProjection(), Problem.m_h(COUNTS, totals="regions")),
     (CumulativeProjection(), Problem.m_c(CUMULATIVE).relaxed()),
     (CumulativeIntegers(), Problem.m_c(CUMULATIVE)),
     (Isotonic(), Problem.isotonic(CUMULATIVE)),

@@ -47,7 +47,7 @@ def test_relaxations_are_proved_by_the_bound_of_the_smaller_problem():
     counts, cumulative = measurements()[:2]
     zero = cells(size=0) == 0
     for problem, method in [
-        (Problem.m_h(counts, "regions").relaxed(), RegionTotalsProjection()),
+        (Problem.m_h(counts, totals="regions").relaxed(), RegionTotalsProjection()),
         (Problem.m_c(cumulative).relaxed(), CumulativeProjection()),
         (Problem.m_c(cumulative, totals="regions").relaxed(), CumulativeProjection()),
         (Problem.naive(counts).relaxed(), SimplexProjection()),

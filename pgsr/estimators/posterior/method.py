@@ -22,6 +22,7 @@ from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
+from pgsr.machine.progress import steps
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Measurement, Totals
@@ -121,7 +122,8 @@ class Posterior:
         self._check(measurement)
         deadline = Deadline(checked_limit(time_limit))
         try:
-            result = self._release(measurement, deadline)
+            with steps(repr(self), None) as step:
+                result = self._release(measurement, replace(deadline, step=step))
         except Stopped as stopped:
             result = Result(stopped.status, stopped.reason, seconds=Seconds(solve=deadline.spent))
         except MemoryNeededError as error:
@@ -173,7 +175,7 @@ class Posterior:
         Draws are real, non-negative and non-decreasing, keep public totals, and add up but for what these conditions
         take. Where a draw falls with the size, it becomes the middle between its running maximum and its running
         minimum from the end, which favours neither side. Any statistic of them gives an interval: the quantiles of its
-        values (`pgsr.intervals.posterior_intervals`).
+        values (`pgsr.intervals.intervals`).
 
         Args:
             number: of draws.

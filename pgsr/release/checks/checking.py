@@ -35,7 +35,6 @@ def check(
     folder: str | Path,
     digest: str | None = None,
     key: str | Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
     ignore: tuple[str, ...] = (),
 ) -> Report:
     """Verify everything that can be verified of a release without the data.
@@ -55,7 +54,6 @@ def check(
         folder: of a release.
         digest: what the publisher announced, in hexadecimal; None if it is not known.
         key: file of the publisher's public key; None if it is not known. A release that is not signed fails then.
-        progress: is told how many of how many checks are done.
         ignore: names of files that do not count, for a folder that is still being made.
 
     Returns:
@@ -70,7 +68,7 @@ def check(
 
     Shown by `test_release_checking.py`: every change of one number, field or file is found.
     """
-    return ReleaseCheck(Path(folder), digest, key, ignore).report(progress)
+    return ReleaseCheck(Path(folder), digest, key, ignore).report()
 
 
 class ReleaseCheck(FolderCheck):

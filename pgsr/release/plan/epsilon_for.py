@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgsr.methods.expected_errors import ExpectedErrors, Progress, least_epsilon, readable, shown
+from pgsr.methods.expected_errors import ExpectedErrors, least_epsilon, readable, shown
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.forecast import READING, SIMULATING, errors_of
 from pgsr.release.plan.stand_ins import stand_in_for
@@ -67,7 +67,6 @@ def epsilon_for(
     targets: Mapping[str, float],
     mean_size: float = 3.0,
     replicates: int = 5,
-    progress: Progress = None,
     say: Callable[[str], None] | None = None,
     groups: int | None = None,
 ) -> EpsilonFound:
@@ -79,7 +78,7 @@ def epsilon_for(
     Args:
         config: the configuration, or the name of its TOML file.
         targets: by the name of a level, the largest expected earth mover's distance per region there.
-        mean_size, replicates, progress, say, groups: as in `forecast`; progress begins anew for every epsilon.
+        mean_size, replicates, say, groups: as in `forecast`.
 
     Raises:
         ArgumentError: as `least_epsilon`.
@@ -115,7 +114,7 @@ def epsilon_for(
     tell(SIMULATING)
 
     def errors_at(epsilon: Fraction) -> ExpectedErrors:
-        return errors_of(replace(terms, epsilon=epsilon), stand_in, replicates, progress)
+        return errors_of(replace(terms, epsilon=epsilon), stand_in, replicates)
 
     epsilon, tried = least_epsilon(errors_at, targets, names, terms.epsilon)
     return EpsilonFound(epsilon, dict(targets), names, tried, about)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.figures.html import facts_table
-from pgsr.methods.expected_errors import ExpectedErrors, Progress, expected_errors
+from pgsr.methods.expected_errors import ExpectedErrors, expected_errors
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.stand_ins import stand_in_for
 from pgsr.release.stated.least_error import least_error_sentence, least_errors
@@ -94,7 +94,6 @@ def forecast(
     size_law: Sequence[float] | None = None,
     mean_size: float = 3.0,
     replicates: int = 5,
-    progress: Progress = None,
     say: Callable[[str], None] | None = None,
     groups: int | None = None,
 ) -> Forecast:
@@ -109,7 +108,6 @@ def forecast(
             lies beyond K counted as K.
         mean_size: entities per group, before larger groups are counted as K.
         replicates: draws of the noise.
-        progress: is told how many of how many draws are done.
         say: is told in a few words what is going on.
         groups: a public guess of the number of groups, spread evenly; only where the table of groups is private.
 
@@ -140,7 +138,7 @@ def forecast(
     terms, tree = config.terms, stand_in.hierarchy
     plan = Plan.of(terms, tree.regions_per_level)
     tell(SIMULATING)
-    errors = errors_of(terms, stand_in, replicates, progress)
+    errors = errors_of(terms, stand_in, replicates)
     bound = None
     if terms.plain:  # by entities and a pure epsilon, what the bound is about
         assert terms.epsilon is not None
@@ -149,7 +147,7 @@ def forecast(
     return Forecast(terms, errors, plan.names, tuple(tree.regions_per_level), about, needed, bound)
 
 
-def errors_of(terms: Terms, stand_in: CountOfCounts, replicates: int, progress: Progress) -> ExpectedErrors:
+def errors_of(terms: Terms, stand_in: CountOfCounts, replicates: int) -> ExpectedErrors:
     """Estimate the errors of a release under these terms."""
     plan = Plan.of(replace(terms, intervals=None), stand_in.hierarchy.regions_per_level)
-    return expected_errors(stand_in, plan.mechanism, replicates, progress)
+    return expected_errors(stand_in, plan.mechanism, replicates)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pgsr.errors import PgsrError
 from pgsr.help import shown
+from pgsr.machine.progress import steps
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Finding, Outcome, Report
@@ -57,13 +58,13 @@ class FolderCheck(ABC):
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         """List the steps in order, each with the name of its finding."""
 
-    def report(self, progress: Callable[[int, int], None] | None) -> Report:
-        """Take all steps; `progress` is told how many of how many are done."""
-        findings, steps = [], self.steps()
-        for done, (name, step) in enumerate(steps):
-            if progress is not None:
-                progress(done, len(steps))
-            findings.append(self.find(name, step))
+    def report(self) -> Report:
+        """Take all steps."""
+        findings, checks = [], self.steps()
+        with steps("checking", len(checks)) as done:
+            for name, check in checks:
+                findings.append(self.find(name, check))
+                done()
         return Report(self.path, tuple(findings))
 
     def find(self, name: str, step: Callable[[], str]) -> Finding:

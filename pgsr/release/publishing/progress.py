@@ -3,6 +3,7 @@
 from types import TracebackType
 
 from pgsr.machine.extras import extra
+from pgsr.machine.progress import told
 
 with extra("release"):
     from rich.console import Console
@@ -41,14 +42,16 @@ class Stages:
             SpinnerColumn(finished_text="[green]✓[/green]"),
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            _Seconds(),
+            TextColumn("{task.elapsed:,.1f} s", style="progress.elapsed"),
             _Left(),
             console=console,
             disable=not console.is_terminal,
         )
         self._stage: TaskID | None = None
+        self._told = told(self.advance)
 
     def __enter__(self) -> "Stages":
+        self._told.__enter__()
         self._bar.start()
         return self
 
@@ -60,6 +63,7 @@ class Stages:
         elif self._stage is not None:
             self._bar.stop_task(self._stage)
         self._bar.stop()
+        self._told.__exit__(kind, error, trace)
 
     def __call__(self, text: str) -> None:
         """Begin a stage, which ends the one before; or tell something else."""
@@ -69,7 +73,7 @@ class Stages:
         self._end()
         self._stage = self._bar.add_task(text, total=None)
 
-    def advance(self, done: int, total: int) -> None:
+    def advance(self, done: int, total: int | None) -> None:
         """Tell how many pieces of the stage are done; nothing is shown where there is no bar."""
         if self._stage is not None:
             self._bar.update(self._stage, completed=done, total=total)
@@ -77,6 +81,7 @@ class Stages:
     def _end(self) -> None:
         if self._stage is not None:
             self._bar.update(self._stage, completed=1, total=1)
+            self._bar.stop_task(self._stage)
             self._stage = None
 
 
@@ -91,13 +96,3 @@ class _Left(ProgressColumn):
             return Text("")
         minutes, seconds = divmod(int(left), 60)
         return Text(f"about {f'{minutes} min {seconds:02}' if minutes else seconds} s left", style="progress.remaining")
-
-
-class _Seconds(ProgressColumn):
-    """The column with the seconds of a stage, to a tenth."""
-
-    max_refresh = 0.1
-
-    def render(self, task: Task) -> Text:
-        seconds = task.finished_time if task.finished else task.elapsed
-        return Text(f"{seconds or 0:,.1f} s", style="progress.elapsed")

@@ -1,6 +1,6 @@
 """The intervals of a published release, from what its folder holds."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -24,7 +24,6 @@ def intervals_of(
     kind: str,
     number: int,
     seed: str,
-    progress: Callable[[int, int], None] | None,
 ) -> list[Intervals]:
     """Give intervals of statistics of every region, all of the same draws or replicates.
 
@@ -37,7 +36,6 @@ def intervals_of(
         kind: "posterior", "bootstrap" or "band", one that the release has.
         number: draws or replicates to make, where some are made.
         seed: of these.
-        progress: what is told how many of how many of these are done.
 
     Raises:
         ArgumentError: a text is no statistic of these regions and sizes, or the number is none.
@@ -52,7 +50,7 @@ def intervals_of(
         known = (own_intervals(published, result, each, level) for each in asked)
         found = {each.statistic: each for each in known if each is not None}
     others = [_by_excess(each, published.terms.min_size) for each in asked if each.name not in found]
-    released, about = published.by_excess, (others, level, number, seed, progress)
+    released, about = published.by_excess, (others, level, number, seed)
     if kind == "band":
         bounds = band(published.measurement, level)
         more = [bounds.around(each, released) for each in others]

@@ -1,7 +1,7 @@
 """Tables of any kind, read column by column as arrays, and given back as what they were with columns besides."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,8 +13,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from pgsr.checks import shown
+from pgsr.data.plans import operators_of, require_no_guess
 from pgsr.data.region_ids import region_name
-from pgsr.errors import TableError
+from pgsr.errors import ArgumentError, TableError
 from pgsr.machine.extras import extra
 
 KINDS = "a pandas, Polars or Arrow table, a DuckDB relation, or a dictionary of arrays"
@@ -67,8 +68,11 @@ class ColumnFrame:
         if not isinstance(read, nw.DataFrame) and hasattr(table, "__arrow_c_stream__"):
             with extra("release"):
                 import pyarrow as pa
-            if "duckdb" in type(table).__module__:
-                _require_no_guess(table)
+            if "duckdb" in type(table).__module__:  # later rows would be rounded
+                remedy = (
+                    "give the frame itself, what pandas or Polars reads of the file, or a table with declared types"
+                )
+                require_no_guess(operators_of(table), "the relation", remedy)
             # Once: a relation may give its rows in another order when it is asked again.
             with suppress(pa.ArrowInvalid):  # of a stream of one column, such as a Series
                 read = nw.from_native(pa.table(table), eager_only=True)
@@ -102,6 +106,10 @@ class ColumnFrame:
         place = dict(zip((text for text in dict.fromkeys(names) if text), count()))
         return np.array([*(place.get(text, -1) for text in names), -1])[code], list(place)
 
+    def kinds(self, name: str) -> set[str]:
+        """List the kinds of a column's values, such as "string" and "number", as sentences call them."""
+        return _kinds_in(self._values(name)[0])
+
     def truths(self, name: str) -> np.ndarray:
         """Read a column of truths, or of numbers of which 0 is false; bool, False where one is missing."""
         return np.nan_to_num(self._numbers(name, {"number", "boolean"})) != 0
@@ -120,7 +128,7 @@ class ColumnFrame:
 
     def _numbers(self, name: str, kinds: set[str]) -> np.ndarray:
         values, missing = self._values(name)
-        held = _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
+        held = _kinds_in(values)
         if not held <= kinds:
             raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
         found = _exact(values, name)
@@ -218,12 +226,13 @@ class ColumnFrame:
         return made.to_native()
 
 
-def _require_no_guess(relation: Any) -> None:
-    """Refuse a relation over a file whose types DuckDB takes from the first rows: later ones would be rounded."""
-    from pgsr.tables.plans import operators_of, require_no_guess
-
-    remedy = "give the frame itself, what pandas or Polars reads of the file, or a table with declared types"
-    require_no_guess(operators_of(relation), "the relation", remedy)
+def column_names(key: str, given: object) -> tuple[str, ...]:
+    """Check names of columns, each once; raise `ArgumentError` with the argument's name where they are none."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(each, str) for each in given):
+        raise ArgumentError(f'{key}={shown(given)}; give a list of names of columns, such as ["state", "county"]')
+    if not given or len(set(given)) < len(given):
+        raise ArgumentError(f"{key}={given!r}; give one column or more, each once")
+    return tuple(given)
 
 
 def exact_floats(numbers: np.ndarray, name: str) -> np.ndarray:
@@ -251,6 +260,10 @@ def _exact(values: np.ndarray, name: str) -> np.ndarray:
         if whole == given:
             return np.array(whole, np.int64)
     return exact_floats(values, name)
+
+
+def _kinds_in(values: np.ndarray) -> set[str]:
+    return _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
 
 
 def _kinds(values: Iterable[object]) -> set[str]:
