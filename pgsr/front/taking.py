@@ -7,7 +7,7 @@ from typing import overload
 
 from pgsr import own_methods
 from pgsr.checks import require_kind
-from pgsr.front.names import catalogue
+from pgsr.front.names import catalogue_with_facts
 from pgsr.front.own import OwnAlgorithm
 from pgsr.methods.method import Method
 from pgsr.problems.problem import Problem
@@ -128,16 +128,12 @@ def solvers(problem: Problem) -> SolverTable:
         'Isotonic fits every region alone; problem is another kind of problem'
     """
     require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
-    from pgsr.models.availability import solvers as known_solvers
-
-    known = {repr(info.method): info for info in known_solvers()}
     rows, own = [], {repr(entry.method) for entry in own_methods.METHODS}
-    for entry in catalogue():
+    for entry, info in catalogue_with_facts():
         method = entry.method
         if isinstance(method, OwnAlgorithm):
             method = method.of(problem) or method
         if isinstance(method, Method):
-            info = known.get(repr(method))
             reason = _reason(method, problem)
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
