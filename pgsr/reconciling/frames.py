@@ -122,7 +122,7 @@ class ColumnFrame:
         values, missing = self._values(name)
         held = _kinds(values.tolist() if values.dtype.kind == "O" else values[:1].tolist())
         if not held <= kinds:
-            raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
+            raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it, such as by pd.to_numeric")
         found = _exact(values, name)
         if not missing.any():
             return found

@@ -37,6 +37,6 @@ def read_frame(source: Source, what: str, columns: Sequence[str], if_present: Se
         names = session.names(source, what)
         missing = [column for column in columns if column not in names]
         if missing:
-            raise TableError(f"{what}: column {missing[0]!r} is needed once; there are {', '.join(map(repr, names))}")
+            raise TableError(f"{what} has no column {missing[0]!r}; its columns are {', '.join(map(repr, names))}")
         session.require(source, [*columns, *(column for column in if_present if column in names)], what)
         return session.table(f"SELECT * FROM {session.scan(source, what)}", what).to_pandas(types_mapper=NULLABLE.get)

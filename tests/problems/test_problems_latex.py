@@ -7,8 +7,6 @@ import pytest
 from instances import rng_of
 
 from pgsr import Hierarchy, Problem, View
-from pgsr.algorithms import TreeProjection
-from pgsr.certificates import certify
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.problems.conditions import cells
 
@@ -38,12 +36,3 @@ def test_stated_conditions_are_told_and_html_holds_the_formula():
     assert problem._repr_latex_() == f"$${problem.latex}$$"
     of_cells = Problem.of(TABLE, TREE, groups=10, weights=TABLE**2 + 1)
     assert r"w_{r,s}\, (x_{r,s}" in of_cells.latex
-
-
-def test_a_certificate_is_a_table_in_a_notebook():
-    problem = Problem.of(TABLE, TREE, groups=10)
-    table = TreeProjection().solve(problem).certificate._repr_html_()
-    assert "<th>proved optimal</th><td>yes</td>" in table
-    assert "<th>conditions</th><td>all hold</td>" in table
-    wrong = TreeProjection().solve(Problem.of(TABLE, TREE, groups=11)).estimate
-    assert "<th>broken: totals</th>" in certify(problem, wrong)._repr_html_()
