@@ -1,4 +1,4 @@
-"""The pages of docs/ and README.md: their examples run and print what they show, and all that they name exists."""
+"""The pages of docs/: their examples run and print what they show, and all that they and README.md name exists."""
 
 import importlib
 import os
@@ -8,25 +8,21 @@ import shlex
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from io import StringIO
-from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
 import cloudpickle
 import pytest
+from pages import CODE, FENCE, Block, blocks
 from parsed import ROOT
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 LINKED = [*PAGES, ROOT / "README.md", ROOT / "notebooks" / "README.md"]
 
-FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
 DOTTED = re.compile(r"pgsr(?:\.\w+)+")
-RUNNABLE = ("python", "sh", "toml")
 PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
 FIGURES = ROOT / "docs" / "figures"
 TABLES = (
@@ -41,34 +37,6 @@ TABLES = (
     "our_experiments",
 )
 """Pages of words and tables, which need no Python."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block that is run, or written to `file` where its first line names one.
-
-    `shown` is the block of text that follows it at once: what it prints.
-    """
-
-    language: str
-    file: str | None
-    source: str
-    shown: str | None
-    line: int
-
-
-def blocks(page: str) -> list[Block]:
-    """The blocks of Python, shell and configuration of a page, in order."""
-    found = list(FENCE.finditer(page))
-    out = []
-    for fence, after in zip_longest(found, found[1:]):
-        language, file, source = fence.groups()
-        if language not in RUNNABLE:
-            continue
-        is_output = after is not None and after[1] == "text" and not page[fence.end() : after.start()].strip()
-        line = page.count("\n", 0, fence.start()) + 1
-        out.append(Block(language, file, source, after[3] if after is not None and is_output else None, line))
-    return out
 
 
 def printed(block: Block, namespace: ModuleType, page: Path) -> str:
@@ -143,7 +111,7 @@ LONG = (
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in (*PAGES, ROOT / "README.md")],
+    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in PAGES],
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
