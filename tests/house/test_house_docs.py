@@ -1,6 +1,8 @@
-"""The pages of docs/: their examples run and print what they show, and all that they and README.md name exists."""
+"""Pages of docs/ run and print what they show; all that they, README.md and notebooks name exists."""
 
+import ast
 import importlib
+import json
 import os
 import re
 import runpy
@@ -8,21 +10,25 @@ import shlex
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 
 import cloudpickle
 import pytest
-from pages import CODE, FENCE, Block, blocks
 from parsed import ROOT
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 LINKED = [*PAGES, ROOT / "README.md", ROOT / "notebooks" / "README.md"]
 
+FENCE = re.compile(r"^```(\w*)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+/[\w.-]+\.(?:py|md|toml|json|ipynb)(?:::\w+)?")
 DOTTED = re.compile(r"pgsr(?:\.\w+)+")
+RUNNABLE = ("python", "sh", "toml")
 PICTURE = re.compile(r"!\[[^\]]+\]\(([^)\s]+)\)")
 FIGURES = ROOT / "docs" / "figures"
 TABLES = (
@@ -37,6 +43,34 @@ TABLES = (
     "our_experiments",
 )
 """Pages of words and tables, which need no Python."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block that is run, or written to `file` where its first line names one.
+
+    `shown` is the block of text that follows it at once: what it prints.
+    """
+
+    language: str
+    file: str | None
+    source: str
+    shown: str | None
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """The blocks of Python, shell and configuration of a page, in order."""
+    found = list(FENCE.finditer(page))
+    out = []
+    for fence, after in zip_longest(found, found[1:]):
+        language, file, source = fence.groups()
+        if language not in RUNNABLE:
+            continue
+        is_output = after is not None and after[1] == "text" and not page[fence.end() : after.start()].strip()
+        line = page.count("\n", 0, fence.start()) + 1
+        out.append(Block(language, file, source, after[3] if after is not None and is_output else None, line))
+    return out
 
 
 def printed(block: Block, namespace: ModuleType, page: Path) -> str:
@@ -233,3 +267,17 @@ def test_the_picture_of_the_rooms_shows_every_room(monkeypatch):
     row = rooms.rows(direct)
     assert all(row[room] > row[other] for room, below in direct.items() for other in below)
     assert {"errors", "checks"}.isdisjoint(direct)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_what_a_notebook_imports_is_there(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    lines = [line for line in source.splitlines() if not line.startswith(("%", "!"))]
+    imports = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.ImportFrom)]
+    names = [(node.module, alias.name) for node in imports for alias in node.names]
+    assert any(module.startswith("pgsr") for module, _ in names)
+    for module, name in names:
+        assert module is not None
+        if not hasattr(importlib.import_module(module), name):
+            importlib.import_module(f"{module}.{name}")  # a module of a package

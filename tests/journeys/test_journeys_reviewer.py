@@ -4,10 +4,10 @@ import re
 import subprocess
 
 import pytest
-from pages import CODE, FENCE, blocks
 from parsed import ROOT
-from steps import step
-from wheels import PROJECT, checked, python, wheel
+from test_house_docs import CODE, FENCE, blocks
+from test_house_wheel import PROJECT, checked, python, wheel
+from waiting import step
 
 README = (ROOT / "README.md").read_text("utf-8")
 

@@ -7,9 +7,9 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
-from pages import blocks
 from parsed import ROOT
-from steps import step
+from test_house_docs import blocks
+from waiting import step
 
 import pgsr
 from pgsr.problems.conditions import cells, total
