@@ -7,11 +7,11 @@ without arguments that returns a list of `SolverInfo`, and pgsr declares its own
 import os
 import warnings
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points
 from pathlib import Path
 
 from pgsr.errors import PgsrError
-from pgsr.machine.version import DISTRIBUTION
+from pgsr.machine.version import DISTRIBUTION, version_of
 from pgsr.methods.method import Method
 from pgsr.models import copt_, cpsat_, direct_, flow_, gurobi_, qpsolvers_, scip_, xpress_
 from pgsr.models.adapter import Route, SolverModel
@@ -77,13 +77,14 @@ def solvers() -> list[SolverInfo]:
     >>> print(*sorted({info.package for info in solvers() if "Cvxpy" in repr(info.method)}))
     clarabel cuopt-cu12 cupy-cuda12x gurobipy highspy mosek ortools osqp piqp pyscipopt qoco scipy scs
     """
-    declared = sorted(entry_points(group=GROUP), key=lambda point: (_package(point) != DISTRIBUTION, point.name))
-    if not declared or _package(declared[0]) != DISTRIBUTION:
+    declared = [(_package(point), point) for point in entry_points(group=GROUP)]
+    declared.sort(key=lambda pair: (pair[0] != DISTRIBUTION, pair[1].name))
+    if not declared or declared[0][0] != DISTRIBUTION:
         raise PgsrError(
             "this Python does not know the solvers of pgsr, since pgsr is not installed in it, or was before they were "
             "declared; run pip install --editable . in the folder of pgsr"
         )
-    return [info for point in declared for info in _declared_by(point)]
+    return [info for package, point in declared for info in _declared_by(package, point)]
 
 
 def solver_info(method: Method, package: str, licence: str, limit: str, through: str = "") -> SolverInfo:
@@ -223,7 +224,7 @@ def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else ""
 
 
-def _declared_by(point: EntryPoint) -> list[SolverInfo]:
+def _declared_by(package: str, point: EntryPoint) -> list[SolverInfo]:
     try:
         infos = list(point.load()())
     except Exception as error:  # whatever somebody else's package does while it is imported
@@ -233,7 +234,7 @@ def _declared_by(point: EntryPoint) -> list[SolverInfo]:
             return infos
         reason = "it returns something else than SolverInfo"
     warnings.warn(
-        f"the solvers {point.name!r} of the package {_package(point)} are left out, {reason}; update or remove it",
+        f"the solvers {point.name!r} of the package {package} are left out, {reason}; update or remove it",
         stacklevel=3,
     )
     return []
@@ -241,6 +242,6 @@ def _declared_by(point: EntryPoint) -> list[SolverInfo]:
 
 def _version(package: str) -> str:
     try:
-        return version(package)
+        return version_of(package)
     except PackageNotFoundError:
         return ""

@@ -173,7 +173,7 @@ class Cvxpy(SolverModel):
         cvxpy = load("cvxpy")
         if cvxpy is None:
             return missing("cvxpy")
-        if self.solver not in cvxpy.installed_solvers():
+        if self.solver not in cvxpy.reductions.solvers.defines.INSTALLED_SOLVERS:  # at its import, as CVXPY asks, too
             package = SOLVERS[self.solver].package
             module = package.strip("'").partition("-" if "-" in package else ">")[0]
             return missing(module, package, self.solver) or not_installed(package, self.solver)

@@ -130,7 +130,7 @@ class ColumnFrame:
         values, missing = self._values(name)
         held = _kinds_in(values)
         if not held <= kinds:
-            raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it")
+            raise TableError(f"column {name!r} holds {_listed(held)}, no numbers; convert it, such as by pd.to_numeric")
         found = _exact(values, name)
         if not missing.any():
             return found

@@ -93,5 +93,5 @@ def _word(value: object) -> str:
     if isinstance(value, str | bool):
         return str(value)
     if isinstance(value, float) and not float(value).is_integer():
-        return f"{value:,.1f}" if abs(value) >= 0.1 else f"{value:.2g}"  # pyright: ignore[reportIndexIssue]
+        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.3g}"  # pyright: ignore[reportIndexIssue]
     return f"{int(value):,}" if isinstance(value, float) or hasattr(value, "__index__") else str(value)  # pyright: ignore[reportArgumentType]

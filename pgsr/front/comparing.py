@@ -83,9 +83,10 @@ def _arm(target: Problem | Measurement, given: Any) -> Arm:
 
 
 def _is_outside(target: Problem | Measurement, given: Any) -> bool:
-    """Say whether it is an answer, not what makes one; a data frame has an `apply` of its own."""
-    known = isinstance(given, Method | PostProcess | type) and not hasattr(given, "to_numpy")
-    return isinstance(target, Problem) and not known
+    """Say whether it is an answer, not what makes one; a frame has an `apply`, a CVXPY model a `solve` of its own."""
+    solved = hasattr(given, "to_numpy") or hasattr(given, "variables")
+    makes = isinstance(given, Method | PostProcess | type) or callable(given) or hasattr(given, "solve")
+    return isinstance(target, Problem) and (solved or not makes)
 
 
 def _outside(target: Problem | Measurement, answer: Any, label: str) -> Outside:

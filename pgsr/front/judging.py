@@ -110,14 +110,15 @@ def _bounded(
 
 def _solution(model: Any, n_unknowns: int) -> Any:
     """Read the values of a solved model, of its only variable with one entry per unknown."""
+    if getattr(model, "SolCount", 1) == 0:  # of Gurobi, whose variables have no X before, and none before an update
+        raise ArgumentError("the model has no values; solve it first")
     of_model = model.variables() if hasattr(model, "variables") else [model.getVars()]
     fitting = [each for each in of_model if (len(each) if isinstance(each, list) else each.size) == n_unknowns]
     if len(fitting) != 1:
         raise ArgumentError(
             f"{len(fitting)} variables of the model have {n_unknowns:,} entries; give the values of one, x.value"
         )
-    solved = getattr(model, "SolCount", 1) > 0  # of Gurobi, whose variables have no X before
-    if not solved or getattr(fitting[0], "value", True) is None:
+    if getattr(fitting[0], "value", True) is None:
         raise ArgumentError("the model has no values; solve it first")
     return [each.X for each in fitting[0]] if isinstance(fitting[0], list) else fitting[0].value
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from pgsr import own_methods
 from pgsr.errors import ArgumentError
@@ -10,6 +11,9 @@ from pgsr.methods.catalogue import Entry
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise.measurement import Measurement
 from pgsr.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from pgsr.models.availability import SolverInfo
 
 OURS = Entry(OwnAlgorithm(), name="pgsr")
 """Our exact algorithm of a problem, whichever it is."""
@@ -77,12 +81,17 @@ def estimator_named(name: str) -> PostProcess | Callable[[Measurement], Problem]
 
 def catalogue() -> tuple[Entry, ...]:
     """List "pgsr", the catalogue of methods, and the solvers that other packages declare."""
+    return tuple(entry for entry, _ in catalogue_with_facts())
+
+
+def catalogue_with_facts() -> list[tuple[Entry, "SolverInfo | None"]]:
+    """List the catalogue with what is known of each solver on this machine; None for methods that are no solvers."""
     from pgsr.models.availability import solvers
     from pgsr.models.catalogue import all_entries
 
-    known = all_entries()
-    labels = {repr(entry.method) for entry in known}
-    return (OURS, *known, *(Entry(info.method) for info in solvers() if repr(info.method) not in labels))
+    facts = {repr(info.method): info for info in solvers()}
+    known = [(entry, facts.pop(repr(entry.method), None)) for entry in (OURS, *all_entries())]
+    return [*known, *((Entry(info.method), info) for info in facts.values())]
 
 
 def _entry(name: str) -> Entry | None:

@@ -188,7 +188,8 @@ def _whole(frame: ColumnFrame, column: str) -> np.ndarray:
     """Read a column of whole numbers from 0 up; int64, shape (rows,)."""
     found = frame.numbers(column)
     if not np.isfinite(found).all() or (found < 0).any() or (found != np.floor(found)).any():
-        raise TableError(f"column {column!r} holds fractions, numbers below 0 or nothing; give whole numbers from 0 up")
+        wrong = f"column {column!r} holds text, fractions, numbers below 0 or nothing"
+        raise TableError(f"{wrong}; give whole numbers from 0 up, or leave the rows out")
     if (found > LARGEST_TOTAL).any():
         raise TableError(f"column {column!r} holds numbers above {LARGEST_TOTAL:,}; give smaller ones")
     if found.dtype.kind == "f" and (found >= 2**53).any():

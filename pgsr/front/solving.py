@@ -10,6 +10,9 @@ from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.problem import Problem
 
+REFUSED = (Status.UNSUPPORTED, Status.UNLICENSED, Status.TOO_LARGE, Status.NOT_INSTALLED)
+"""The statuses of a method that did not begin, whose reason ends with who else takes the problem."""
+
 
 def solve(problem: Problem, method: str | Method | None = None, time_limit: float | None = None) -> Result:
     """Solve a problem; what cannot be solved is a status with a reason.
@@ -45,11 +48,22 @@ def solve(problem: Problem, method: str | Method | None = None, time_limit: floa
     require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
     if method is not None:
         chosen = chosen_method(method)
-        return replace(chosen.solve(problem, time_limit), method=method if isinstance(method, str) else repr(method))
-    own = OwnAlgorithm()
-    if own.supports(problem) is None:
-        return replace(own.solve(problem, time_limit), method="pgsr")
+        result = chosen.solve(problem, time_limit)
+        require_kind(result, Result, f"what {chosen!r} gave", "let solve return a Result; pgsr.certify judges tables")
+        reason = f"{result.reason}; {_others(problem, chosen)}" if result.status in REFUSED else result.reason
+        return replace(result, reason=reason, method=method if isinstance(method, str) else repr(method))
+    ours = OwnAlgorithm().of(problem)
+    if ours is not None:
+        return replace(ours.solve(problem, time_limit), method="pgsr")
     return _first_answer(problem, Deadline(checked_limit(time_limit)))
+
+
+def _others(problem: Problem, refusing: Method) -> str:
+    """Say who else takes a problem."""
+    names = [row.name for row in solvers(problem).ready if row.method != refusing]
+    if not names:
+        return "no other method takes it here"
+    return f"pgsr.solvers(problem) lists who takes it here: {', '.join(names[:3])}{', ...' if names[3:] else ''}"
 
 
 def _first_answer(problem: Problem, deadline: Deadline) -> Result:
@@ -88,6 +102,7 @@ def chosen_method(method: object) -> Method:
     """
     if isinstance(method, str):
         return method_named(method)
-    require_kind(method, Method, "the method", 'give a name, such as "gurobi", or a method, such as Gurobi()')
+    remedy = 'give a name, such as "gurobi", or a method, such as Gurobi(); your own has supports(problem) and solve'
+    require_kind(method, Method, "the method", f"{remedy}(problem, time_limit)")
     assert isinstance(method, Method)
     return method

@@ -9,7 +9,7 @@ from typing import Any
 from pgsr import own_methods
 from pgsr.checks import require_kind
 from pgsr.figures.numbers_table import NumbersTable
-from pgsr.front.names import catalogue
+from pgsr.front.names import catalogue_with_facts
 from pgsr.front.own import OwnAlgorithm
 from pgsr.machine.version import installed_version
 from pgsr.methods.catalogue import Proof
@@ -116,15 +116,12 @@ def solvers(problem: Problem) -> SolverTable:
         'Isotonic fits every region alone; problem is another kind of problem'
     """
     require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
-    from pgsr.models.availability import solvers as known_solvers
-
-    known = {repr(info.method): info for info in known_solvers()}
     own = {repr(entry.method): entry.answer for entry in own_methods.METHODS}
     mine, rows = ("Apache 2.0", installed_version()), []
-    for entry in catalogue():
+    for entry, info in catalogue_with_facts():
         method = entry.method.of(problem) or entry.method if isinstance(entry.method, OwnAlgorithm) else entry.method
         if isinstance(method, Method):
-            info, reason, how = known.get(repr(method)), _reason(method, problem), _how(method, problem)
+            reason, how = _reason(method, problem), _how(method, problem)
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
             about = (info.licence, info.version) if info is not None else mine

@@ -112,33 +112,6 @@ def call_here(*arguments: str) -> Result:
     return CliRunner().invoke(app, [*arguments])
 
 
-@pytest.mark.slow
-def test_a_new_experiment_runs_as_it_is(tmp_path, monkeypatch):
-    """The template gives a figure, a report and verdicts, without a registry; the second run has nothing to do."""
-    monkeypatch.chdir(tmp_path)
-    written = call_here("new", "mine")
-    assert written.exit_code == 0, written.output
-    assert "python -m pgsr.experiments run mine.py --profile smoke" in written.stdout
-    ran = call("run", "mine.py", "--profile", "smoke", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "6 cells: 6 missing; ran: 6 done" in ran.stdout
-    assert "nothing to do: 6 cells, 6 finished" in call_here("run", "mine.py", "--profile", "smoke").stdout
-    drawn = call_here("plot", "mine.py", "--profile", "smoke")
-    assert drawn.exit_code == 0, drawn.output
-    assert (tmp_path / "results" / "mine" / "smoke" / "mine.png").read_bytes().startswith(b"\x89PNG")
-    assert "too few replicates: 2 of 5" in " ".join(drawn.stdout.split())
-    reported = call_here("report", "mine.py", "--profile", "smoke")
-    assert reported.exit_code == 0, reported.output
-    page = (tmp_path / "results" / "report" / "report.html").read_text()
-    assert "python -m pgsr.experiments run mine.py --profile quick<" in page.replace(
-        "PGSR_DATA=folder-of-the-real-data ", ""
-    )
-    assert "is there already; choose another name" in str(call_here("new", "mine").exception)
-    changed = (tmp_path / "mine.py").read_text().replace('totals="regions")', 'totals="root")')
-    (tmp_path / "mine.py").write_text(changed)
-    assert "6 stale" in call("run", "mine.py", "--profile", "smoke", "--limit", "1", cwd=tmp_path).stdout
-
-
 def test_files_that_define_no_experiment_are_sentences(tmp_path):
     (tmp_path / "helper.py").write_text("NUMBER = 5\n")
     (tmp_path / "none.py").write_text("from helper import NUMBER\n")

@@ -1,6 +1,8 @@
-"""The pages of docs/ and README.md: their examples run and print what they show, and all that they name exists."""
+"""Pages of docs/ run and print what they show; all that they, README.md and notebooks name exists."""
 
+import ast
 import importlib
+import json
 import os
 import re
 import runpy
@@ -143,7 +145,7 @@ LONG = (
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in (*PAGES, ROOT / "README.md")],
+    [pytest.param(page, marks=pytest.mark.slow if page.stem in LONG else ()) for page in PAGES],
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_and_print_what_it_shows(page, tmp_path, monkeypatch):
@@ -265,3 +267,17 @@ def test_the_picture_of_the_rooms_shows_every_room(monkeypatch):
     row = rooms.rows(direct)
     assert all(row[room] > row[other] for room, below in direct.items() for other in below)
     assert {"errors", "checks"}.isdisjoint(direct)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_what_a_notebook_imports_is_there(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    source = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    lines = [line for line in source.splitlines() if not line.startswith(("%", "!"))]
+    imports = [node for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.ImportFrom)]
+    names = [(node.module, alias.name) for node in imports for alias in node.names]
+    assert any(module.startswith("pgsr") for module, _ in names)
+    for module, name in names:
+        assert module is not None
+        if not hasattr(importlib.import_module(module), name):
+            importlib.import_module(f"{module}.{name}")  # a module of a package

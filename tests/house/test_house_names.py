@@ -12,9 +12,9 @@ TESTS = ROOT / "tests"
 
 NESTED = {file.parent.name for file in (ROOT / "pgsr").glob("*/*/__init__.py")}
 PACKAGES = {folder.parent.name for folder in (ROOT / "pgsr").glob("*/__init__.py")}
-ROOMS = NESTED | PACKAGES | {"core", "models", "experiments", "house", "assurance"}
+ROOMS = NESTED | PACKAGES | {"core", "models", "experiments", "house", "assurance", "journeys"}
 """Packages of pgsr, rooms within them by their own names, `core` for single files at the top of pgsr; `house` for
-what holds of the whole repository, `assurance` for privacy and reliability of all of it."""
+what holds of the whole repository, `assurance` for privacy and reliability of it, `journeys` for users of it."""
 
 REFERENCE = re.compile(r"\b(test_\w+)(\.py|\b(?=::))(?:::(test_\w+))?")
 """`tests/test_x.py`, `test_x.py::test_y` or `test_x::test_y`."""

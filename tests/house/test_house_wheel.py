@@ -1,11 +1,10 @@
-"""The wheel, in a new environment outside the repository: README's snippet runs from it, word for word.
+"""The wheel, in a new environment outside the repository; README's blocks run in it, too, in tests/journeys.
 
 The new environment finds the libraries of this one, which takes a second where installing them takes a minute; but pgsr
 is there from the wheel alone, and every test asserts it.
 """
 
 import os
-import re
 import subprocess
 import sys
 import sysconfig
@@ -63,19 +62,6 @@ def test_the_wheel_takes_no_name_but_pgsr(wheel):
     assert {f"pgsr/{file}" for file in files} <= {*names}
     assert any(name.endswith("/licenses/LICENSE") for name in names)
     assert not [name for name in names if "__pycache__" in name or name.endswith((".nbi", ".nbc"))]
-
-
-def test_the_readme_snippet_runs_from_the_wheel(python, tmp_path):
-    snippet = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert snippet
-    (tmp_path / "snippet.py").write_text(snippet[1])
-    places = "import runpy, sys; runpy.run_path('snippet.py')\n"
-    places += "print('PLACES', *{m.__file__ for n, m in sys.modules.items() if n.partition('.')[0] == 'pgsr'})"
-    printed, _, modules = checked([str(python), "-c", places], cwd=tmp_path).partition("PLACES ")
-    assert printed == snippet[2], "README shows what is printed"
-    found = modules.split()
-    assert len(found) > 50
-    assert all(Path(file).is_relative_to(python.parents[1]) for file in found), found
 
 
 CODE = """

@@ -14,7 +14,7 @@ from model_problems import noisy_steps, states_problem
 from waiting import MINUTES
 
 from pgsr import PgsrError, Problem, Status, View
-from pgsr.algorithms import MeanConsistency, TreeProjection
+from pgsr.algorithms import TreeProjection
 from pgsr.datasets import census_like
 from pgsr.experiments.benchmarks.agreement import random_problem as of_agreement
 from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, Scip, Scipy, Squares
@@ -81,45 +81,6 @@ def test_a_solver_that_does_not_keep_its_limit_is_left_behind():
             "had no answer at the time limit of 0.2 s (it does not stop, and is still running in this process)"
             in result.reason
         )
-
-
-@dataclass(frozen=True)
-class DenseLeastSquares(SolverModel):
-    """A toy: equality-constrained least squares by a dense KKT system. This is all it takes to add a solver."""
-
-    off_by: float = 0.0
-
-    @property
-    def takes(self):
-        return frozenset({ProgramKind.QP})
-
-    def unavailable(self):
-        return None
-
-    def too_large(self, program):
-        bounded = np.isfinite(program.lower).any() or len(program.order_right)
-        return "inequalities are beyond this toy" if bounded else None
-
-    def run(self, program, time_limit):
-        start = time.perf_counter()
-        rows = program.matrix.toarray()
-        kkt = np.block([[np.diag(2 * program.quadratic), rows.T], [rows, np.zeros((len(rows), len(rows)))]])
-        solution = np.linalg.solve(kkt, np.concatenate([-program.linear, program.right]))
-        values, duals = solution[: program.n] + self.off_by, solution[program.n :]
-        return Run(SolverAnswer(SolverClaim.OPTIMAL, "", values, duals, np.zeros(0)), 0.0, time.perf_counter() - start)
-
-
-def test_a_new_solver_is_one_subclass():
-    """Nothing is registered; statuses, limits, rounding and honesty come with the base class."""
-    truth = census_like(regions="divisions", max_size=4, groups=1_000)
-    noisy = Geometric(View.COUNTS, 1).measure(truth, Seeded(0))
-    problem = Problem.mean_consistency(noisy)
-    found, other = DenseLeastSquares().solve(problem), MeanConsistency().solve(problem)
-    assert found.status is Status.OPTIMAL
-    assert found.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-6)
-    assert DenseLeastSquares(off_by=0.1).solve(problem).status is Status.FAILED
-    assert DenseLeastSquares().solve(Problem.m_h(noisy)).status is Status.TOO_LARGE
-    assert DenseLeastSquares().solve(Problem.m_c(noisy_steps(truth), norm=1)).status is Status.UNSUPPORTED
 
 
 @dataclass(frozen=True)

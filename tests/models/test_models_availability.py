@@ -42,9 +42,10 @@ def test_gurobi_beyond_its_bundled_licence(monkeypatch, tmp_path):
     assert Gurobi().solve(problem).status is Status.OPTIMAL, "bends of a cell's cost are no squares"
     assert Gurobi().solve(problem.relaxed()).status is Status.OPTIMAL, "grids of bends"
     counties = Geometric(View.COUNTS, 1).measure(census_like("counties", max_size=5), Seeded("licence"))
-    result = Gurobi().solve(Problem.m_h(counties))
+    result = pgsr.solve(Problem.m_h(counties), "gurobi")
     assert result.status is Status.TOO_LARGE
     assert "2,000" in result.reason
+    assert "who takes it here: pgsr, " in result.reason
     assert "GRB_LICENSE_FILE" in result.reason
 
 
@@ -67,9 +68,10 @@ def test_a_licence_file_that_is_none_is_a_sentence(monkeypatch, tmp_path):
     broken = tmp_path / "gurobi.lic"
     broken.write_text("TOKENSERVER=127.0.0.1\nPORT=1\n")
     monkeypatch.setenv("GRB_LICENSE_FILE", str(broken))
-    result = Gurobi().solve(states_problem())
+    result = pgsr.solve(states_problem(), "gurobi")
     assert result.status in (Status.UNLICENSED, Status.TOO_LARGE)
     assert "licence" in result.reason
+    assert "who takes it here: pgsr, " in result.reason
 
 
 PACKAGES = [
@@ -106,7 +108,7 @@ def test_what_a_package_raises_is_its_sentence(method, package, monkeypatch):
     problem, right, told = random_problem(rng_of(0)), optional.import_module, KeyboardInterrupt("stop")
     problem = problem.relaxed() if isinstance(method, QpSolvers) else problem
     if (method, package) in WITHIN:
-        monkeypatch.setattr(pytest.importorskip("cvxpy"), "installed_solvers", list)
+        monkeypatch.setattr(pytest.importorskip("cvxpy.reductions.solvers.defines"), "INSTALLED_SOLVERS", [])
         monkeypatch.setattr(pytest.importorskip("qpsolvers"), "available_solvers", [])
 
     def broken(module: str) -> object:

@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 from ortools.math_opt.python import mathopt
 from ortools.sat.python import cp_model
-from test_models_native import COUNTS, METHODS, objective, problem_of
+from test_models_native import METHODS, objective, problem_of
 
 from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
-from pgsr.comparison import compare
-from pgsr.datasets import census_like
 from pgsr.errors import MethodError
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip
-from pgsr.noise import Geometric
-from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, total
 
 
@@ -315,16 +311,6 @@ def test_models_travel_with_what_was_added(method):
     z = again.read(solved).values
     assert problem.target[1, 1] + z[problem.target.shape[1] + 1] == pytest.approx(4, abs=1e-5)
     assert repr(again) == repr(model)
-
-
-@pytest.mark.slow
-def test_models_compare_with_methods():
-    truth = census_like(regions="divisions", max_size=2, groups=1_000)
-    problem = Problem.m_h(Geometric(COUNTS, 1).measure(truth, Seeded(0)))
-    arms = [TreeProjection(), Cvxpy("CLARABEL").model(problem), Gurobi().model(problem)]
-    table = compare(problem, arms, time_limit=5, progress=False)
-    assert [row.result.status for row in table.rows] == [Status.OPTIMAL, Status.RELAXED, Status.OPTIMAL]
-    assert [row.method for row in table.rows][1:] == ["Cvxpy('CLARABEL').model(M_H)", "Gurobi().model(M_H)"]
 
 
 def test_a_model_is_of_its_own_problem():

@@ -1,4 +1,4 @@
-"""Tables, pictures and short descriptions of what users hold in their hands."""
+"""Tables, pictures, short descriptions and sliders of what users hold in their hands."""
 
 import re
 import subprocess
@@ -12,9 +12,13 @@ from matplotlib.colors import to_hex
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Result, Status, View
 from pgsr.algorithms import TreeProjection
 from pgsr.comparison import overlay
+from pgsr.comparison.explore import EPSILONS, Explored, explore, explored
 from pgsr.data import Estimate
+from pgsr.errors import ArgumentError, BudgetError, MissingPackageError
+from pgsr.estimators import Posterior
 from pgsr.figures.region_figure import BARS, COUNTED, ESTIMATED, NOISY
-from pgsr.noise import Geometric
+from pgsr.methods import metrics
+from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Seeded
 from pgsr.tables.long import to_long
 
@@ -24,6 +28,10 @@ NOISY_COUNTS, NOISY_SUMS, NOISY_RANKS = (Geometric(view, "1").measure(TRUTH, See
 PROBLEM = Problem.m_h(NOISY_COUNTS)
 RESULT = TreeProjection().solve(PROBLEM)
 GA = ("US", "GA")
+WIDE = CountOfCounts(
+    Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")]),
+    [[0, 40, 12, 3], [1, 60, 18, 0], [0, 9, 9, 1]],
+)
 
 
 def drawn(figure):
@@ -207,3 +215,44 @@ print("matplotlib.pyplot" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["False", "False", "False"], done.stderr
+
+
+@pytest.mark.parametrize(("view", "leaves"), [(View.COUNTS, None), (View.CUMULATIVE, 1), (View.RANKED, "1/2")])
+def test_shows_what_the_mechanism_releases(view, leaves):
+    shown = explored(WIDE, epsilon="1/2", leaves=leaves, view=view, region=("US", "GA"))
+    assert shown.result.estimate.counts().totals.tolist() == WIDE.totals.tolist()
+    table, distances = shown.errors(), metrics.emd(WIDE, shown.result.estimate)
+    assert table["mean distance (entities)"].tolist() == [distances[0], distances[1:3].mean(), distances[3:].mean()]
+    assert (table["noise"] == "not measured").tolist() == ([True, True, False] if leaves == 1 else [False] * 3)
+    assert shown.figure().get_suptitle() == "US / GA"
+    assert "data:image/png;base64," in shown._repr_html_()
+
+
+def test_equals_the_steps_by_hand():
+    noise = Geometric(View.CUMULATIVE, "1/3", totals=Totals.REGIONS)
+    byhand = Posterior().apply(noise.measure(WIDE, Seeded("explore"))).estimate
+    assert np.array_equal(explored(WIDE, epsilon="1/3").result.estimate.values, byhand.values)
+
+
+def test_moving_a_slider_shows_the_setting():
+    widget = explore(WIDE)
+    names = [child.description for child in widget.children if hasattr(child, "description")]
+    assert names == ["epsilon", "leaves' share (%)", "view", "region"]
+    widget.children[0].value = EPSILONS[0]
+    widget.update()
+    assert isinstance(widget.result, Explored)
+    assert "epsilon=1/100" in repr(widget.result)
+    widget.children[2].value = View.COUNTS
+    assert widget.result.noise.view is View.COUNTS
+
+
+def test_says_how_to_get_sliders(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(MissingPackageError, match=r'pip install "\.\[widgets\]"'):
+        explore(WIDE)
+
+
+@pytest.mark.parametrize("leaves", [-1, 2, "1/0"])
+def test_refuses_shares_that_are_none(leaves):
+    with pytest.raises((ArgumentError, BudgetError)):
+        explored(WIDE, leaves=leaves)

@@ -9,7 +9,7 @@ from instances import rng_of
 
 import pgsr
 from pgsr import Hierarchy, PgsrError
-from pgsr.errors import ArgumentError, TableError
+from pgsr.errors import TableError
 from pgsr.tables import Csv
 
 HOMES = {"state": ["GA", "GA", "MI", "GA"], "county": ["1", "2", "1", "1"], "members": [2, 5, 1, 0]}
@@ -157,13 +157,3 @@ SIZED = {"size": "members", "max_size": 3}
 def test_what_is_wrong_is_said(table, regions, options, word):
     with pytest.raises(PgsrError, match=word):
         pgsr.read(table, regions, **options)
-
-
-def test_a_csv_file_whose_sizes_are_no_numbers_is_refused_without_a_word_of_its_rows(tmp_path):
-    file = tmp_path / "homes.csv"
-    file.write_text("state,members\nGA,secret\nMI,1\n")
-    with pytest.raises(TableError, match="whole numbers") as refused:
-        pgsr.read(file, ["state"], size="members", max_size=2)
-    assert "secret" not in str(refused.value)
-    with pytest.raises((TableError, ArgumentError), match="'n'"):
-        pgsr.read(file, ["state"], size="n", max_size=2)

@@ -51,15 +51,6 @@ def test_an_earlier_table_stands_in_with_the_names_of_its_levels():
     np.testing.assert_allclose(found.errors.mean, errors_of(earlier, mechanism, metrics.cumulative_l1, 2))
 
 
-def test_it_prints_as_a_table():
-    asked = pgsr.plan(GUESS, "cumulative", "matching", error={"level_1": 40}, replicates=2)
-    first, head, _, leaves = repr(asked).splitlines()
-    assert first.startswith(f"epsilon {float(asked.epsilon):g}, earth mover's distance per region, mean over 2 draws")
-    assert head.split()[-2:] == ["at", "most"]
-    assert (leaves.split()[1], leaves.split()[-1]) == ("4", "40")
-    assert f"{asked.errors.mean[1]:,.3g}" in asked._repr_html_()
-
-
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
