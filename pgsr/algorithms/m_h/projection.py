@@ -46,9 +46,8 @@ class TreeProjection(GatedMethod):
     (`pgsr.algorithms.m_h.flow`); node potentials prove the integers optimal.
 
     Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
-    minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
-    monotone; where it does not settle, breakpoints are merged instead (`pgsr.engines.nearest_tree.bounded_trees`). The
-    proof is the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are
+    minima and maxima. Sizes without any are solved as if no others had some. At the others breakpoints
+    are merged (`pgsr.engines.nearest_tree.bounded_trees`). The proof is the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are
     for `RegionTotalsProjection`; everything else that `where` states is refused.
 
     Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x
