@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from pgsr.datasets.packages import PACKAGED
 from pgsr.experiments.benchmarks import by_hand, formulations, peers
+from pgsr.experiments.data.packages import PACKAGED
 from pgsr.experiments.data.recipes import RECIPES
 from pgsr.experiments.engine.experiment import Experiment, ExperimentError
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors

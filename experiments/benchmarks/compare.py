@@ -18,12 +18,13 @@ from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import row_of, with_best_bounds
 from pgsr.comparison.table import frames, notes
-from pgsr.datasets import census_like, flights
+from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.lanes import Lanes
 from pgsr.experiments.benchmarks.variants import Labelled, NoisyVariants, Size, Variant, chosen
 from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
+from pgsr.experiments.data.packages import flights
 from pgsr.experiments.engine.progress import Progress
 from pgsr.methods.method import Status
 from pgsr.models import Direct

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pgsr.datasets.reading import read
 from pgsr.errors import DataError
+from pgsr.experiments.data.reading import read
 
 VARIABLE = "PGSR_DATA"
 """The environment variable that names the folder."""

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from functools import partial
 
-from pgsr.datasets import flights, taxi_like
+from pgsr.datasets import taxi_like
 from pgsr.datasets.taxi_like import GROUPS, PICKUPS
 from pgsr.experiments.data.census2000 import census2000
+from pgsr.experiments.data.packages import flights
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi

@@ -3,9 +3,10 @@
 import numpy as np
 
 from pgsr import CountOfCounts, Hierarchy, Problem, View
-from pgsr.datasets import census_like, flights, taxi_like
+from pgsr.datasets import census_like, taxi_like
 from pgsr.errors import ArgumentError
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
+from pgsr.experiments.data.packages import flights
 
 DEPTH = 12
 """Levels of the deep tree below its root."""

@@ -7,7 +7,7 @@ whose package is absent.
 
 from functools import partial
 
-from pgsr.datasets.packages import PACKAGED, packaged
+from pgsr.experiments.data.packages import PACKAGED, packaged
 from pgsr.experiments.engine.experiment import DataSet
 
 BEDS: tuple[DataSet, ...] = tuple(

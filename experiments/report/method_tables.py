@@ -57,9 +57,9 @@ def _solvers(entries: Iterable[Entry]) -> Iterator[Sequence[str]]:
 
 def _own(exact: Iterable[Entry]) -> Sequence[str]:
     """Make the row of what some algorithm of pgsr itself solves, without a solver package."""
-    ways = [capabilities(ASKED, [entry.method])[repr(entry.method)] for entry in exact if not entry.needs]
-    solved = {name for how in ways for name, way in how.items() if way == "exact"}
-    return "`pgsr`, its own", _escaped(_in_words([name for name in map(name_of, ASKED) if name in solved])), "", OWN
+    own = [entry.method for entry in exact if not entry.needs and isinstance(entry.method, Method)]
+    solved = [name_of(problem) for problem in ASKED if any(way(method, problem) == "exact" for method in own)]
+    return "`pgsr`, its own", _escaped(_in_words(solved)), "", OWN
 
 
 OWN = "Apache 2.0"

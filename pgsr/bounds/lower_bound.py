@@ -37,22 +37,15 @@ class LowerBound:
 def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerBound:
     """Bound the mean earth mover's distance of every private release of a region's counts, near given counts.
 
-    Let c(d)[s] be how many groups of a data set d have at most s members. For every region a set P of data sets with
-    the given number of groups is chosen, in which numbers k_1, k_2, ... of entities vary on their own, k_b in 0..m_b
-    (`boxes` says how). With d drawn from P uniformly, of any mechanism M
+    A set P of data sets around the given counts has numbers k_1, k_2, ... of entities, k_b in 0..m_b, that vary on
+    their own (`boxes`). With d drawn from P uniformly and c(d)[s] the groups of at most s members, any mechanism M of
+    the budget has
 
-        E sum_s |M(d)[s] - c(d)[s]|  >=  B(m_1, budget) + B(m_2, budget) + ...,
+        E sum_s |M(d)[s] - c(d)[s]|  >=  B(m_1, budget) + B(m_2, budget) + ...,      B as `range_risk`.
 
-    if M keeps the budget whenever d' has one entity more or less than d: P(M(d) in S) <= e^epsilon P(M(d') in S), the
-    same with + delta, or Renyi divergences D_a of the two laws of at most a rho for all a > 1. B is `range_risk`. So
-    some data set of P has at least this error. The mean is over P, not over the given counts alone: a mechanism that
-    always answers these has no error there. `away` says how far P goes from them.
-
-    All of the budget is granted to each region alone. As one entity lies in one region of a level, the bounds hold for
-    all regions at once, whatever is spent on other levels. Relations under which more data sets are neighbours
-    (entities in several groups, with larger quantities, or private numbers of groups) allow fewer mechanisms, so they
-    hold there, too. A bound for an epsilon says nothing of Gaussian noise, which has none: give its rho, or epsilon
-    with delta.
+    So some data set of P has at least this error, not necessarily the given one; `away` says how far P goes from it.
+    The bounds hold for all regions and levels at once. Of Gaussian noise only rho and (epsilon, delta) tell.
+    docs/derivations/bounds.md has the proof.
 
     Args:
         counts: a `CountOfCounts`; or a table of shape (regions, K + 1), or one row of it, of groups by size 0..K.
@@ -63,11 +56,9 @@ def lower_bound(counts: CountOfCounts | object, budget: Number | Loss) -> LowerB
         The bounds, the numbers of boxes and the distances, by region.
 
     Raises:
-        CountError: the table is not one of non-negative whole numbers, or these are too large to add up.
-        BudgetError: the budget is malformed, or 0.
+        CountError, BudgetError: no table of whole numbers from 0 up that can be added; the budget is malformed, or 0.
 
-    Complexity: linear in the cells, beside that of `boxes` and the risks of some 1,300 lengths up to 40 / epsilon or
-        20,000, and of all lengths that are chosen.
+    Complexity: linear in the cells, beside that of `boxes` and of the risks of some 1,300 lengths.
 
     Example:
         >>> row = [0, 0, 400, 300, 90, 0, 0, 1]

@@ -20,23 +20,12 @@ _FAR = 40
 def range_risk(lengths: object, budget: Number | Loss) -> np.ndarray:
     """Compute the least mean absolute error of a private estimate of k, uniform on 0..m; shape of `lengths`.
 
-    Under a pure epsilon this is exact:
+    Under a pure epsilon this is exact. The geometric mechanism, its answer replaced by the median of k, attains it:
 
         B(m) = min over mechanisms with  P(y | k) <= exp(epsilon) P(y | k +- 1)  of  E |y - k|,   k uniform on 0..m.
 
-    The geometric mechanism, its answer replaced by the median of k given the answer, attains it (Ghosh, Roughgarden
-    and Sundararajan 2009: it does for every prior of k and every loss that grows with |y - k|). An absolute error is
-    the number of thresholds t between y and k, and the median decides every threshold as well as it can be decided, so
-    with a = exp(-epsilon)
-
-        (m + 1) B(m) = sum over t < m of  sum over y of  min(P(y | 0) + ... + P(y | t), P(y | t + 1) + ... + P(y | m)).
-
-    Below the middle the smaller side of a threshold is 0..t, and it is believed for y up to some y* <= t. Away from the
-    end of the range (a^(t + 1) <= 1 - a) y* = t, and the terms add up in closed form; the others are added one by one.
-
-    Under (epsilon, delta) and under rho no mechanism has less, and the least may be larger: `risk_by_pairs` of
-    pgsr/bounds/pairs.py has the formula and the proof. For m far above the noise it is the least under (epsilon,
-    delta), and 0.73 times the error of Gaussian noise under a small rho.
+    Under (epsilon, delta) and under rho no mechanism has less, and the least may be larger (`pgsr.bounds.pairs`).
+    docs/derivations/bounds.md has the proofs.
 
     Args:
         lengths: m, whole numbers from 0 up, of any shape.
@@ -58,6 +47,8 @@ def range_risk(lengths: object, budget: Number | Loss) -> np.ndarray:
 
     Shown by `test_bounds_range_risk.py::test_equals_brute_force`, and there against all mechanisms by linear
     and convex programming.
+
+    Source: Ghosh, Roughgarden and Sundararajan 2009, for every prior and every loss that grows with |y - k|.
     """
     given = as_array(lengths)
     if given.dtype.kind not in ("iu" if given.size else "iuf") or (given < 0).any():

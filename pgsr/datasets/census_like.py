@@ -49,45 +49,19 @@ def census_like(
 ) -> CountOfCounts:
     """Generate households and group quarters by size and region: real totals of states, synthetic tail and geography.
 
-    Published (see `census_figures`): the households of size 1 to 6 and of 7 or more of every state, and so the
-    proportions between states and between those classes. Synthetic: sizes above 6, and which county and tract a group
-    lies in. No group has size 0.
+    Published (see `census_figures`) are the households of size 1 to 6 and of 7 or more of every state. Synthetic are
+    sizes above 6, and which county and tract a group lies in. No group has size 0. Exactly `groups` are shared out by
+    largest remainders, and among regions at random, size by size, by `county_shares` and `tract_shares`. Tables of
+    equal other arguments are nested: those of counties are the sums of those of tracts.
 
-    Tail "calibrated": the n_7+ households of 7 or more of a state have size 7 + G with G geometric,
+    | tail | households of 7 or more | group quarters and outliers |
+    |---|---|---|
+    | "calibrated" | 7 + geometric, with the published mean | facilities, P(k) ~ k^-2 on 8..10,000, 0.14 % of groups |
+    | "paper" | n_k ~ Binomial(n_{k-1}, r), r = n_7+ / n_6 at most 0.9 | 50 per state, uniform on 1..min(10,000, K) |
+    | "kuo" | geometric, with the r that the figures imply | as "paper" |
+    | "fioretto" | as "kuo" | 50 in the nation, uniform on 10..1,000 |
 
-        P(size = k) = (1 - r) r^(k - 7),  r = (m - 7) / (m - 6),  k = 7, 8, ...,
-
-    so that their mean is m, which follows from published figures (8.03 in the nation, hence r = 0.51; by state 7.57 to
-    8.56 and 0.36 to 0.61). To these come facilities of group quarters (dormitories, prisons, nursing homes, barracks):
-    their sizes follow P(k) ~ k^-2 on 8..10,000, mean 54, and there are as many as house, in expectation, the people in
-    group quarters of the state. They are 0.14 % of all groups. Neither their number nor the exponent is published.
-
-    Tail "paper": n_7+ is taken as n_7; for k > 7, n_k ~ Binomial(n_{k-1}, r) with r = n_7+ / n_6 until none is left;
-    then 50 outliers per state of sizes uniform on 1..min(10,000, K) (fewer where they would exceed 1 % of all groups).
-    In California (1.02) and Hawaii (1.09) r is above 1 and the recipe diverges, so r is capped at 0.9. All states with
-    a large r get tails far above the truth: in California more than a quarter of the groups then have size 7 or more.
-
-    Tails "kuo" and "fioretto": the n_7+ households of a state keep their number and are spread geometrically, as
-    "calibrated" does, with the r that the published figures imply; no group quarters, but outliers: "kuo" as "paper",
-    "fioretto" 50 in the whole nation, of sizes uniform on 10..1,000 and in states by their numbers of households (fewer
-    where they would exceed 1 % of all groups). Both papers take r = n_7 / n_6, but only n_7+ is published, not n_7;
-    docs/study/fioretto2019.md has the readings.
-
-    Number of groups: exactly `groups` in the nation, the tail included. Under "calibrated", `groups` is shared out over
-    (state, class) in proportion to the classes' sizes by largest remainders, hence within one group of the proportions,
-    and sizes are drawn inside the classes 7 or more and facilities; "kuo" and "fioretto" share out all but the outliers
-    so. Under "paper" the tail is drawn first, from n_7+ scaled so that the expected total is right, and sizes 1 to 6
-    share the rest by largest remainders.
-
-    Geography: a state has as many counties as in 2010; the j-th largest of n takes a share ~ (j + 1)^-1.2 of it. In a
-    state of 62 counties (the median) the largest then takes 18 % and the median one 0.4 / n, as in reality (medians, by
-    population in 2010: 18 % and 0.44 / n); with 254 counties, 15 % and 0.25 / n. Of the 60,000 tracts
-    every county gets one, and of the rest its share; the j-th largest of n takes a share ~ 1 / (j + n / 4) of its
-    county, so that the ninth decile is about 3 times the first, as in reality. Groups are shared out at random by these
-    shares, size by size.
-
-    With equal other arguments the tables are nested: those of counties are the sums of those of tracts, and so on. A
-    smaller `max_size` clips the same groups (outliers of "paper" apart, which depend on it).
+    Both papers take r = n_7 / n_6, but only n_7+ is published; docs/study/fioretto2019.md has the readings.
 
     Args:
         regions: "divisions" (nation / 9 / 51), "states" (nation / 51), "counties" (nation / 51 / 3,143) or "tracts"
@@ -98,21 +72,15 @@ def census_like(
         tail: "calibrated", "paper", "kuo" or "fioretto".
 
     Returns:
-        All regions x (K + 1) sizes, sparse where a dense table would exceed 500 MB (tracts from K = 989). Its name
-        lists all arguments: "census-like/counties/K=1000/seed=0/calibrated/105480101".
+        All regions x (K + 1) sizes, sparse where a dense table would exceed 500 MB, named after all arguments.
 
     Raises:
         DataError: an unknown word, or a number that is not whole or too small.
 
     Example:
         >>> truth = census_like("states", max_size=20, groups=1_000_000)
-        >>> truth
-        CountOfCounts(census-like/states/K=20/seed=0/calibrated/1000000: Hierarchy(52 regions, levels 1 / 51),
-            sizes 0..20, 1,000,000 groups)
         >>> truth.counts[0, :7]
         array([     0, 257806, 325848, 165107, 141754,  65670,  24960])
-
-    Complexity: one binomial draw per county (or tract) and size that occurs in the region above it, for any `groups`.
 
     Source: figures of the U.S. Census Bureau; recipes "paper" and "kuo" from the experiments of Kuo et al. 2018
     (outliers up to 10,000); "fioretto" from those of Fioretto and Van Hentenryck 2019 (outliers of 10 to 1,000).

@@ -27,10 +27,9 @@ SPREAD = 1.5
 def taxi_like(max_size: int = GROUPS, groups: int = GROUPS, pickups: int | None = None, seed: int = 0) -> CountOfCounts:
     """Generate pairs of a taxi and a zone, counted by number of pickups: New York / 6 boroughs / 263 zones.
 
-    The paper's figures are kept: 13,282 groups, 24,489,743 pickups, sizes 1 to 13,282. A taxi works in many zones, so
-    groups are read as (taxi, zone) pairs. All else is assumed: groups fall on boroughs by `SHARES`, on the zones of a
-    borough with probability ~ 1 / (rank + 1), and sizes are log-normal, scaled to the number of pickups and cut at
-    13,282.
+    The paper's figures are kept: 13,282 groups, 24,489,743 pickups, sizes 1 to 13,282. All else is assumed: groups fall
+    on boroughs by `SHARES`, on the zones of a borough with probability ~ 1 / (rank + 1), and sizes are log-normal,
+    scaled to the number of pickups and cut at 13,282.
 
     Args:
         max_size: K, larger sizes count as K. The paper's N.
@@ -46,16 +45,10 @@ def taxi_like(max_size: int = GROUPS, groups: int = GROUPS, pickups: int | None 
 
     Example:
         >>> truth = taxi_like()
-        >>> truth
-        CountOfCounts(taxi-like/K=13282/seed=0/13282/24489743: Hierarchy(270 regions, levels 1 / 6 / 263),
-            sizes 0..13,282, 13,282 groups)
         >>> int(truth.counts[0] @ np.arange(13_283))
         24489743
 
-    Complexity: O(groups), and the table.
-
-    Extends: the numbers of groups, individuals and sizes in the table of data sets of Fioretto and Van Hentenryck 2019,
-    by generated pickups and places.
+    Extends: the table of data sets of Fioretto and Van Hentenryck 2019, by generated pickups and places.
 
     Source of the zones by borough: the taxi zone lookup table of the New York City Taxi and Limousine Commission.
     """

@@ -18,27 +18,21 @@ from pgsr.privacy.neighbours import Relation, Unit
 class Geometric(NoiseStep):
     """The noise step that adds double-geometric noise to one view of every region: epsilon-differentially private.
 
-    Neighbouring data sets differ by one entity joining or leaving a group. Region r of level l gets noise of scale
-    sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l = epsilon exactly.
-
-    With `totals="noisy"` the table of groups is private too: neighbouring data sets then also differ by one empty group
-    (a group with s members is s + 1 such steps). Counts change by 2 at most as before. Cumulative counts are measured
-    from above, as numbers of groups larger than s, and ranked sizes from the largest down, padded with zeros to the
-    noisy total; an empty group changes neither, an entity one cell by one. Numbers of groups have sensitivity 1 per
-    level and get `totals_share` of epsilon (see `pgsr.noise.group_totals`).
+    Neighbouring data sets differ by one entity joining or leaving a group; with `totals="noisy"` also by one empty
+    group. Region r of level l gets noise of scale sensitivity(view) / epsilon_l on every cell, and sum_l epsilon_l =
+    epsilon exactly. Noisy totals have sensitivity 1 per level and get `totals_share` of epsilon
+    (`pgsr.noise.group_totals`).
 
     Args:
         view: the vector to measure; its sensitivity is 2 (`View.COUNTS`) or 1. One per level, root first, is possible:
             `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc". `Split(T)` measures small
-            sizes by cumulative counts and large groups by ranks. A tuple may also have one per region, chosen from
-            public facts.
+            sizes by cumulative counts and large groups by ranks. A tuple may also have one per region, by public facts.
         epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
         shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
         totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
         totals_share: part of epsilon for noisy totals.
-        max_quantity: public bound M on what one entity adds to its group's size. The group moves from size s to s + M
-            at most: still two cells of the counts, but M cells of the cumulative counts by one, or one ranked size by
-            M. Noisy totals are not affected.
+        max_quantity: public bound M on what one entity adds to its group's size: up to M cumulative counts change by
+            one, or one ranked size by M. Noisy totals are not affected.
         max_sizes: largest sizes of the levels, root first, which do not rise; larger groups are measured in the last
             class, "K or more". The truth's own everywhere if None. Numbers of groups are public then. Counts are of all
             levels or of none; cumulative counts, ranked sizes and split views may be of some.

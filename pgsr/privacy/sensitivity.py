@@ -64,37 +64,7 @@ def sensitivity_of(
     | group | replace | (1, 1) | K times 1 | (K) | (K - T, T times 1) |
     | group | move | (1, 1) | 2 (K + 1) times 1 | (K, K) | (K - T, K - T, 2 T times 1) |
 
-    Entities. An entity that joins adds at most M to the size of each of its m groups; larger sizes than K count as K.
-
-    - Counts: each of the m groups leaves a cell and enters a higher one; all may leave one cell and enter one other. On
-      a move m groups go up and m go down, 4m steps out of or into a cell in all. One cell can have 2m of them, entered
-      from below and from above. Two cells have 3m at most: of groups that go from one to the other only those of one
-      direction count in both, and those that go back cancel.
-    - Cumulative counts: a group that grows from s to at most s + M leaves the cells s .. s + M - 1, by one each, and
-      these may be the same M cells for all m groups. On a move each cell rises by at most m and falls by at most m.
-    - Ranked sizes: a vector whose entries each grow by 0 to M, sorted again, has entries that each grow by 0 to M, and
-      the sum grows by at most m M. No rank changes by more than M, so the squared L2 norm is m M^2, not (m M)^2.
-    - Split view: its cells are those columns and parts of rows of the Young diagram of `pgsr.data.split_view`. A column
-      is a cumulative count, which changes by at most m, and a part of a row by at most M, as the row. Boxes lie in one
-      cell each, and at most m M are added, or 2 m M change on a move. So no cell changes by more than max(m, M), and
-      the n largest changes add up to at most n max(m, M) and at most m M, as min(m, M) changes by max(m, M) do. Where
-      columns are added up, all m M boxes may lie in one sum, (m M), and on a move those that come and those that go in
-      two, (m M, m M).
-
-    Groups. A group that is added or removed changes the number of groups, which must not be public then
-    (`require_totals`). Cumulative counts are then measured from above, as the numbers of groups larger than s, and
-    ranked sizes from the largest down, padded with zeros to a public length.
-
-    - Counts: one cell changes by one; two, if a group is replaced or moved.
-    - Cumulative counts: a group of size s is counted in the cells 0 .. s - 1 from above; one that gets size t for s
-      leaves the cells between them. K cells at most. Moved to another region, with only the root's number of groups
-      public, it changes all K + 1 cells of both, measured from below.
-    - Ranked sizes: a group of size s moves the smaller ones one rank down; all changes have one sign and add up to s.
-      In a region with one group the whole change is in one rank. So ranked sizes have the L1 norm of cumulative counts
-      and a far larger L2 norm: nobody who protects groups should measure them.
-    - Split view: the T columns change as cumulative counts do, by one each; what ranks have beyond T changes as sizes
-      of at most K - T do. Numbers of groups of regions, which a move changes, are noisy there. Where columns are added
-      up, K boxes change in all, which is taken for (K), as if all lay in one sum.
+    The comments in the function derive them.
 
     Args:
         view: the vector of each region.
@@ -124,9 +94,20 @@ def sensitivity_of(
     relation, cells = Relation(relation), max(max_size, 1)
     view = view.on(cells)
     moved = relation is Relation.MOVE
+    # A group of size s has the cells 0 .. s - 1 of cumulative counts, measured from above where numbers of groups are
+    # not public, and moves the smaller ones one rank down: ranks change with one sign, by s in all, in a region with
+    # one group all in one rank. T columns of a split view are cumulative counts, the rest are sizes of at most K - T.
+    # A move with only the root's number public changes all K + 1 cumulative counts of two regions.
     if unit.groups is None:
         return Sensitivity((view.change_by_group(cells, moved, relation is Relation.REPLACE),))
     _refuse_replaced_entities(relation)
+    # An entity that joins adds at most M to the size of each of its m groups.
+    # - Counts: m groups leave a cell and enter a higher one; on a move m go down besides. One cell can have 2m of these
+    #   4m steps, from below and above. Two cells have 3m at most, as groups that go back from one to the other cancel.
+    # - Cumulative counts: a group leaves at most M cells by one each, perhaps the same for all m; a move doubles it.
+    # - Ranked sizes: entries that grow by 0 to M grow so when they are sorted, too, by m M in all, squared m M^2.
+    # - Split view: a column changes by at most m, a part of a row by at most M, and each of the m M boxes (2 m M on a
+    #   move) lies in one cell, so n changes add up to at most n max(m, M). Columns that are added up may have them all.
     return Sensitivity((view.change_by_entity(unit.groups, min(max_quantity, cells), moved),))
 
 

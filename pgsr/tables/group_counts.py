@@ -46,33 +46,26 @@ def count_groups(
 
         counts[r, s] = #{groups g in r: min(size(g), K) = s},   size(g) = #{rows of g}, or the sum of z over its tuples.
 
-    The public table of groups gives the groups of size 0 and every region's total, on which the sensitivities rest
-    (without them a group that loses its last member would vanish). Rows that fit nowhere are refused, never dropped.
-    How tables are read follows from declarations and schemas, never from rows. Messages quote ids and number rows of
-    public tables only.
+    The public table of groups gives the groups of size 0 and every region's total, on which the sensitivities rest.
+    Rows that fit nowhere are refused, never dropped. How tables are read follows from declarations and schemas, never
+    from rows.
 
     Args:
         entities: the private rows.
         groups: the public table of groups.
         hierarchy: the public regions; None if `groups` has a column per level and every region has a group.
-        max_size: K, public, at least 1. Larger groups count as K; dropping them would change a region's total. Or one
-            K per level, root first, which do not rise: the counts of a level have its sizes 0..K.
+        max_size: K, public, at least 1. Larger groups count as K. Or one K per level, root first, which do not rise.
         private_groups: the table of groups is private, or absent (`groups=None`; then a group exists if it has a row,
-            and rows must tell their region). The totals are private too and the noise has to pay for them:
-            `Geometric(..., totals="noisy")` is the only one that measures such counts.
+            and rows must tell their region). The noise pays for totals, too: `Geometric(..., totals="noisy")`.
         name: the data set's name; research noise is keyed by it.
         limits: of memory, threads and disk.
         log: takes the numbers that are not for publication.
 
     Raises:
-        TableError: an absent table of groups, a missing or wrong column, a row that fits nowhere or twice, a group in
-            two leaves. The message names the table, the fault and the remedy; the log takes numbers of private rows.
+        TableError: an absent table, a missing or wrong column, a row that fits nowhere or twice, a group in two leaves.
         HierarchyError: the regions form no tree.
-        CountError: a largest size rises from a level to the one below it.
-        MemoryNeededError: a row of sizes 0..K or the table of counts does not fit.
+        CountError, MemoryNeededError: a largest size rises from a level to the one below it; the counts do not fit.
         ArgumentError: an argument of the wrong kind, K < 1, or there is not one K per level.
-
-    Complexity: one hash table over the groups and one over the entities, spilled to disk beyond `limits`.
 
     Example:
         >>> import pandas as pd

@@ -32,23 +32,18 @@ def to_long(
 ) -> pa.Table:
     """Make a table of one row per region and size.
 
-    Columns: `region_id` (the path, see `region_id`), `level` (0 for the root), `level_name`, `is_leaf`, one column of
-    names per level (empty below the region), `group_size`, and `n_groups`. All regions have rows, and the groups of a
-    region are also in the rows of every region above it, so sum over one level only: `is_leaf` marks the rows in which
-    every group occurs once. A region that padding repeats has one set of rows, that of a leaf. The truth is private in
-    this form too.
-
-    Where levels have sizes of their own, `size_class` stands before `n_groups`: "3", or "7 or more" for the last class
-    of a level. The same size may be a class of its own on one level, and part of the last on the next.
+    Columns: `region_id`, `level` (0 for the root), `level_name`, `is_leaf`, one column of names per level (empty below
+    the region), `group_size`, and `n_groups`. Groups are also in the rows of every region above, so sum over one level
+    only: `is_leaf` marks the rows in which every group occurs once. Where levels have sizes of their own, `size_class`
+    stands before `n_groups`: "3", or "7 or more" for the last class of a level. The truth is private in this form too.
 
     Args:
         table: finished or true counts, or an estimate, whose counts may be fractional.
-        zeros: keep rows whose count is 0. Without them two kinds stay, so that the table says which regions and sizes
-            exist: size 0 of every region, and the largest size of the root, or where levels have sizes of their own of
-            the first region of every level.
+        zeros: keep rows whose count is 0. Without them size 0 of every region stays, and the largest size of the root,
+            or where levels have sizes of their own of the first region of every level.
         level_names: columns of names, root first; those of the hierarchy if None.
-        beside: further columns of numbers, such as ends of intervals: one table per level each, in the shapes of the
-            counts. Then rows are left out that would hold 0 in all these columns, too.
+        beside: further columns of numbers, one table per level each, in the shapes of the counts. Then rows that would
+            hold 0 in all these columns, too, are left out, and no others.
         classes: whether there is a column `size_class`; if None, where levels have sizes of their own.
 
     Raises:
@@ -58,16 +53,13 @@ def to_long(
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> long = to_long(CountOfCounts(tree, [[0, 2], [1, 0]]), level_names=("nation", "state")).to_pandas()
-        >>> long.drop(columns=["nation", "state"])
-          region_id  level level_name  is_leaf  group_size  n_groups
-        0        US      0     nation    False           0         1
-        1        US      0     nation    False           1         2
-        2     US/GA      1      state     True           0         0
-        3     US/GA      1      state     True           1         2
-        4     US/MI      1      state     True           0         1
-        >>> int(long[long.is_leaf].n_groups.sum())
-        3
+        >>> counts = CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 2, 1], [0, 1, 2]]))
+        >>> to_long(counts).to_pandas()[["region_id", "is_leaf", "size_class", "n_groups"]].tail(4)
+          region_id  is_leaf size_class  n_groups
+        6     US/GA     True  2 or more         1
+        7     US/MI     True          0         0
+        8     US/MI     True          1         1
+        9     US/MI     True  2 or more         2
     """
     require_kind(table, (CountOfCounts, Estimate), "the table", "give CountOfCounts or Estimate")
     tree, sizes = table.hierarchy, table.sizes

@@ -6,7 +6,7 @@ import pytest
 from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy
-from pgsr.engines.nearest_tree import bounded_kernel, nearest_integers
+from pgsr.engines.nearest_tree import nearest_integers
 from pgsr.engines.nearest_tree.bounded_trees import BoundedTrees, MixedTrees
 from pgsr.engines.nearest_tree.bounds import NO_BOUND, CellBounds
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
@@ -77,15 +77,13 @@ def test_exchange_test_equals_brute_force():
     assert passed > 30
 
 
-@pytest.mark.parametrize("passes", [0, bounded_kernel.PASSES])
-def test_prices_are_those_at_which_regions_take_what_their_children_take(passes):
-    """By Newton's method, and by merging breakpoints alone: the conditions of optimality, region by region."""
+def test_prices_are_those_at_which_regions_take_what_their_children_take():
+    """The conditions of optimality, region by region."""
     rng = rng_of(95)
     clipped = 0
     for _ in range(scale(150, 5_000)):
         trees, root = random_trees(rng), float(rng.normal(0, 8))
-        below, slope, merged = prices(trees, passes, root)
-        assert passes or merged == len(trees.y)
+        below, slope = prices(trees, root)
         x = trees.continuous(below).T
         for s in range(len(x)):
             low, high = trees.lower[s, -trees.n_regions :], trees.upper[s, -trees.n_regions :]
@@ -105,7 +103,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take(passes)
                 clips = trees.clipped[s, r]  # a bound that its children keep by themselves has no price
                 assert net <= 1e-6 or (clips & 2 and taken >= trees.upper[s, r] - 1e-6)  # it pushes against the bound
                 assert net >= -1e-6 or (clips & 1 and taken <= trees.lower[s, r] + 1e-6)
-        ahead, _, _ = prices(trees, passes, root + 1e-5)
+        ahead, _ = prices(trees, root + 1e-5)
         rise = (trees.continuous(ahead)[0] - x[:, 0]) / 1e-5
         assert (np.abs(rise - slope) < 1e-4).mean() > 0.5  # but at kinks
     assert clipped > 30
@@ -179,15 +177,13 @@ def small_instance(rng):
     return tree, y, w, total, naive.feasible_points(tree, n_sizes, total)
 
 
-def prices(trees, passes, root):
-    """The prices of all sizes, the slopes of the roots, and how often breakpoints were merged."""
-    below, (slope, intercept) = trees.starting_prices(), np.empty((2, len(trees.y)))
-    links = trees.clipped, trees.w, trees.parent, trees.first_child, trees.n_inner
-    cells = trees.y, trees.lower, trees.upper
-    merged = bounded_kernel.find_prices(0, len(trees.y), *cells, *links, passes, root, below, slope, intercept)
+def prices(trees, root):
+    """The prices of all sizes, and the slopes of the roots."""
+    below = np.empty((len(trees.y), trees.n_inner))
+    demand = trees.find_prices(root, below)
     taken = trees.continuous(below)[0]
-    np.testing.assert_allclose(taken - trees.y[:, 0], slope * root + intercept, atol=1e-6)
-    return below, slope, merged
+    np.testing.assert_allclose(taken - trees.y[:, 0], demand.slope * root + demand.intercept, atol=1e-6)
+    return below, demand.slope
 
 
 def random_trees(rng):

@@ -15,7 +15,6 @@ from test_posterior_chain import CASES, LAWS, SHAPE, log_evidence, made, margina
 
 from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.data.sizes import Sizes
-from pgsr.datasets import flights
 from pgsr.datasets.worlds import world
 from pgsr.errors import DataError
 from pgsr.estimators import Posterior
@@ -35,6 +34,7 @@ from pgsr.estimators.posterior.learned_kernel import (
 )
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.estimators.posterior.start import Pooled
+from pgsr.experiments.data.packages import flights
 from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, SplitByRoot
 from pgsr.privacy import Seeded

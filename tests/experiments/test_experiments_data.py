@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from smoke_cells import needs
 
-from pgsr.datasets import flights
 from pgsr.datasets.census_figures import states
 from pgsr.errors import DataError
 from pgsr.experiments.data import census2010_race as census2010
@@ -27,6 +26,7 @@ from pgsr.experiments.data.kuo_hawaiian import kuo_hawaiian
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.data.nhts2001 import HOUSEHOLDS, PERSONS
+from pgsr.experiments.data.packages import flights
 from pgsr.experiments.data.raw import kuo2018
 from pgsr.experiments.data.raw import nhts2001 as survey
 from pgsr.experiments.data.raw import summary_file_1 as sf1

@@ -29,25 +29,21 @@ class CostTables(GatedMethod):
         tau[r, s](v) = w[r] (v - y[r, s])^2 + phi[r, s](v),                              v in D[r, s]
         phi[r, s](v) = min sum over children c of tau[c, s](x[c])  subject to  sum_c x[c] = v,   0 at leaves
 
-    The tables of a size are built from the leaves up. A dummy root above all sizes splits the public total G, and from
-    the top down every region's value tells its children's. `TreeProjection` finds the same optimum without tables.
+    Tables are built from the leaves up; a dummy root above all sizes splits the public total, and every region's value
+    tells its children's. `TreeProjection` finds the same optimum without tables.
 
     Args:
         window: D[r, s] is y +- delta within 0..G. "paper": delta = 3 ceil(2 lambda^2), lambda = sensitivity / (epsilon
-            of the level), so the problem has to state its epsilons; a number: that delta; None: 0..G, nothing is cut
-            off. How windows that leave no feasible point are widened is said in
-            `pgsr.algorithms.cost_tables.windows.domains`.
+            of the level), so the problem has to state its epsilons; a number: that delta; None: 0..G.
         step: how phi is computed: `SlopeMerge()`, `SlopeGreedy()`, or `pgsr.models.TableConstraints()` (M_dp^OP).
 
-    Shapes: any depth, any number of sizes. Complexity: O(entries log children), where entries = regions x sizes x
-    (2 delta + 1); delta grows with 1 / epsilon^2. Memory: one size's tables and one byte or two per entry of an inner
-    region.
+    Shapes: any depth, any number of sizes. Complexity: O(entries log children), entries = regions x sizes x (2 delta +
+    1).
 
     Ties: with both slope steps smaller sizes and earlier regions are served first.
 
-    Status: OPTIMAL where the exchange test proves the answer optimal among all points, inside the windows or not;
-    FEASIBLE, without a bound, where it is the optimum of the windows only; TIMED_OUT (checked at every table);
-    TOO_LARGE; what else `step` may need.
+    Status: OPTIMAL where the exchange test proves the answer, inside the windows or not; FEASIBLE, without a bound,
+    where it is the optimum of the windows only; TIMED_OUT; TOO_LARGE; what else `step` may need.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Problem, View
@@ -61,10 +57,8 @@ class CostTables(GatedMethod):
     Source: Fioretto and Van Hentenryck 2019, sections 6 and 7, (d1) to (d4), equation (4). Shown equal to exhaustive
     search by `test_cost_tables.py::test_equals_brute_force`.
 
-    Theorem 1 of Fioretto and Van Hentenryck 2019: there are O(regions x sizes x D) sub-problems, with D the most values
-    of a table. Shown by sub-problems that are counted,
-    `test_cost_tables_operations.py::test_as_many_subproblems_as_regions_times_sizes_times_values` and
-    `test_cost_tables_operations.py::test_never_more_subproblems_than_regions_times_sizes_times_values`.
+    Theorem 1 of Fioretto and Van Hentenryck 2019: there are O(regions x sizes x D) sub-problems, D the most values of a
+    table. Shown by `test_cost_tables_operations.py::test_as_many_subproblems_as_regions_times_sizes_times_values`.
 
     Theorem 2 of Fioretto and Van Hentenryck 2019: every table is convex. Shown by
     `test_cost_tables.py::test_all_tables_are_convex`.

@@ -32,35 +32,20 @@ class TreeProjection(GatedMethod):
                     lower[r, s] <= x[r, s] <= upper[r, s] where `Problem.where` states bounds;
                     or sum_s x[r, s] = G[r] in every region r, or sizes of their own on every level, in integers.
 
-    Every inner region pays its children a price per group, the dual of its consistency condition; a leaf at price p
-    takes max(0, y + p / 2w). The optimal prices solve a convex piecewise linear system whose Jacobians are M-matrices,
-    so Newton's method from the all-positive side decreases monotonically and ends after finitely many steps, each one
-    pass up and down the trees; given the root's price every size is on its own, and that price is found by Newton's
-    method on one number. The integer optimum lies near: inside windows of a few counts around the continuous one, unit
-    steps are merged by cost (the paper's dynamic program on slopes), the root takes the cheapest G over all sizes, and
-    the exchange test proves the answer globally optimal; else the windows are widened.
+    Newton's method finds the prices of consistency and total. The integer optimum lies near: unit steps in windows
+    around the relaxed one are merged by cost, and the exchange test proves the answer, or windows are widened
+    (docs/derivations/m_h.md). At sizes with bounds breakpoints are merged instead. With every region's total or sizes
+    per level the problem is a flow (`pgsr.algorithms.m_h.flow`, docs/derivations/m_h_levels.md). Fixed totals of some
+    regions are for `RegionTotalsProjection`; what else `where` states is refused.
 
-    Where every region's total is public, or levels have sizes of their own (a region's sizes are then folded into those
-    of its children, `pgsr.data.sizes.Sizes`), sizes are coupled everywhere, and the problem is a cheapest flow of
-    quadratic cost, solved by Newton's method on its prices and made whole by shortest paths
-    (`pgsr.algorithms.m_h.flow`); node potentials prove the integers optimal.
-
-    Bounds of cells, of leaves or of regions above them, clip what regions take: structural zeros, fixed invariants,
-    minima and maxima. Sizes without any are solved as if no others had some. At the others Newton's method is no longer
-    monotone; where it does not settle, breakpoints are merged instead (`pgsr.engines.nearest_tree.bounded_trees`). The
-    proof is the exchange test again, in which a unit beyond a bound costs infinitely much. Fixed totals of regions are
-    for `RegionTotalsProjection`; everything else that `where` states is refused.
-
-    Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x
-    sizes) per Newton step, 3 to 5 of the root's with a few of the trees' each, and as much for the integers. Memory: 8
-    bytes per unknown for the answer, 56 more where the region has children, 32 more at sizes with bounds, and the
-    certificate's blocks.
+    Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x sizes)
+    per Newton step, some ten of them. Memory: 8 bytes per unknown for the answer, 56 more where the region has
+    children, 32 more at sizes with bounds, and the certificate's blocks.
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
     Status: OPTIMAL with bound == objective, in integers; INFEASIBLE where bounds and total contradict each other; the
-    relaxation with a Lagrangian bound from its prices, or FAILED where counts from about 1e9 up, rounded to 64 bits,
-    leave a gap above 1e-9; the reason says so.
+    relaxation with a Lagrangian bound from its prices, or FAILED where counts from about 1e9 up leave a gap above 1e-9.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Problem, View

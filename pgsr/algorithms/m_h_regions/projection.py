@@ -27,22 +27,13 @@ class RegionTotalsProjection(GatedMethod):
         subject to  x[r, s] = sum over children c of x[c, s],   x >= 0,   sum_s x[r, s] = G[r] at regions r of a choice.
 
     The choice is every region where all totals are public, or the regions of conditions such as
-    `problem.where(total(level=1) == numbers)`, with the root where its total is public. A region's total is that of
-    the leaves below it; those of regions within it taken out, the fixed totals are totals T[k] of disjoint sets of
-    leaves (`pgsr.certificates.fixed_totals`). With every region's total each leaf is such a set.
+    `problem.where(total(level=1) == numbers)`, with the root where its total is public. It is a flow of quadratic cost:
+    fixed totals are those of disjoint sets of leaves (`pgsr.certificates.fixed_totals`), whose groups are paid mu[k]
+    beside the price p of the region above, and Newton's method finds both. An integer problem gets its relaxation
+    rounded, as the paper's M_H^r: RELAXED. `Flow(around=RegionTotalsProjection())` has the integer optimum.
 
-    It is a flow of quadratic cost. Every inner region pays its children a price p[r, s] per group, the dual of its
-    consistency condition, and the leaves of set k are paid mu[k] besides, the dual of its total: they take
-    max(0, y + (p + mu) / 2w). Newton's method finds the prices at which everything adds up
-    (`pgsr.engines.quadratic_flow.relaxed`); then every set gets its total at fixed prices p, so the answer is feasible
-    up to rounding.
-
-    An integer problem gets its relaxation rounded to the nearest integers, as the paper's M_H^r: RELAXED, because
-    totals and sums are then off by the roundings. `Flow(around=RegionTotalsProjection())` has the integer optimum.
-
-    Shapes: any depth, any number of sizes. Complexity: some ten steps of Newton's method, each of some ten passes over
-    the cells that are positive, and a few passes over all. Memory: up to 150 bytes per unknown, 25 where most
-    cells are 0.
+    Shapes: any depth, any number of sizes. Complexity: some ten steps of Newton's method, of some ten passes each over
+    the cells that are positive. Memory: up to 150 bytes per unknown, 25 where most cells are 0.
 
     Status: OPTIMAL if the Lagrangian bound of its own multipliers leaves a relative gap of at most 1e-9; else FAILED.
     Counts from about 1e9 up, rounded to 64 bits, can leave more; the reason says so.

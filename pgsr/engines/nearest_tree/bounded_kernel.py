@@ -16,8 +16,8 @@ that occur everywhere:
                             dearest one among the first `low`
 
 Leaf c takes clip(y + p / 2w, lower, upper) at price p, in integers clip(y + (t + w) // 2w, lower, upper) at integer
-price t. An inner region takes what (2) of `pgsr.engines.nearest_tree` says, clipped to its interval; where it is
-clipped its children are paid the price at which they take just the bound.
+price t. An inner region takes what its children take, clipped to its interval; where it is clipped they are paid the
+price at which they take just the bound.
 """
 
 import numpy as np
@@ -25,15 +25,11 @@ import numpy as np
 from pgsr.machine.compilation import compiled
 
 NO_BOUND = 2**62
-PASSES = 10
-"""Passes of Newton's method after which the exact merging of breakpoints takes over."""
 
 NO_RATE = 1e-13
 """Sums of rates this far below an earlier one are roundings: children that are all at bounds."""
 
 CLIPPED_LOW, CLIPPED_HIGH = 1, 2
-
-_FREE, _LOW, _HIGH, _UNKNOWN = 0, 1, 2, 3
 
 
 @compiled
@@ -88,134 +84,18 @@ def sums_of_bounds(low, high, first, last):
 
 
 @compiled
-def find_prices(
-    start, stop, y, lower, upper, clipped, w, parent, first_child, n_inner, passes, root, below, slope, intercept
-):
+def find_prices(start, stop, y, lower, upper, clipped, w, parent, first_child, n_inner, root, below, slope, intercept):
     """Find the prices of every size, given the price that the root is paid.
 
-    `slope[s]` and `intercept[s]` say what the root takes near this price: y + slope price + intercept. Returns for how
-    many sizes Newton's method did not settle, so that breakpoints were merged.
-
-    Newton's method starts from the prices in `below`. Every cell is at its lower bound, free, or at its upper bound;
-    on these states prices solve a linear system, one pass up and one down; where the states that the prices imply are
-    those assumed, the prices are exact. Without upper bounds it is monotone, with them it may go around in circles, or
-    meet a region that is to take more while none of its leaves reacts to the price.
+    `slope[s]` and `intercept[s]` say what the root takes near this price: y + slope price + intercept.
     """
-    merged = 0
-    n = len(w)
-    gain, offset, total_gain, total_offset = np.empty(n_inner), np.empty(n_inner), np.empty(n_inner), np.empty(n_inner)
-    residual, state, used = np.empty(n_inner, np.int64), np.empty(n, np.int64), np.empty(n_inner, np.int64)
-    price, value, rate = np.empty(0), np.empty(0), np.empty(0)
-    begin, half = np.empty(n_inner + 1, np.int64), np.empty(n)
-    for r in range(n):
-        half[r] = 0.5 / w[r] if w[r] > 0 else 0.5
+    room = most_breakpoints(len(w), n_inner, parent)
+    price, value, rate, begin = np.empty(room), np.empty(room), np.empty(room), np.empty(n_inner + 1, np.int64)
     for s in range(start, stop):
-        # Newton's method, or else the exact merging of breakpoints, whose memory is made when it is wanted first.
-        settled = settle(
-            y[s], lower[s], upper[s], clipped[s], w, half, parent, first_child, n_inner, passes, root, below[s],
-            state, used, gain, offset, total_gain, total_offset, residual,
+        slope[s], intercept[s] = merge_breakpoints(
+            y[s], lower[s], upper[s], clipped[s], w, parent, first_child, n_inner, root, below[s],
+            price, value, rate, begin,
         )  # fmt: skip
-        if not settled:
-            if merged == 0:
-                room = most_breakpoints(n, n_inner, parent)
-                price, value, rate = np.empty(room), np.empty(room), np.empty(room)
-            merged += 1
-            slope[s], intercept[s] = merge_breakpoints(
-                y[s], lower[s], upper[s], clipped[s], w, parent, first_child, n_inner, root, below[s],
-                price, value, rate, begin,
-            )  # fmt: skip
-        elif state[0] == _FREE:
-            # (2) at the root; where it is at a bound it stays there near this price.
-            slope[s], intercept[s] = gain[0], offset[0]
-        else:
-            slope[s] = 0.0
-            intercept[s] = (lower[s, 0] if state[0] == _LOW else upper[s, 0]) - y[s, 0]
-    return merged
-
-
-@compiled
-def settle(
-    y, lower, upper, clipped, w, half, parent, first_child, n_inner, passes, root, below, state, used,
-    gain, offset, total_gain, total_offset, residual,
-):  # fmt: skip
-    """Do Newton's method at one size; say whether it settled."""
-    for r in range(len(w)):
-        state[r] = _FREE if r < n_inner else _UNKNOWN
-    for r in range(n_inner):
-        used[r] = _UNKNOWN
-    for _ in range(passes):
-        if not linearise(
-            y, lower, upper, w, half, first_child, n_inner, below, state, used,
-            gain, offset, total_gain, total_offset, residual,
-        ):  # fmt: skip
-            return True
-        if not lower_prices(
-            y, lower, upper, clipped, w, parent, n_inner, root, below, state,
-            gain, offset, total_gain, total_offset, residual,
-        ):  # fmt: skip
-            return False
-    return False
-
-
-@compiled
-def linearise(
-    y, lower, upper, w, half, first_child, n_inner, below, state, used, gain, offset, total_gain, total_offset, residual
-):
-    """Pass upwards: the states of leaves at the current prices, gains and offsets; say whether any state changed."""
-    changed = np.int64(0)
-    for r in range(n_inner - 1, -1, -1):
-        first, last = first_child[r], first_child[r + 1]
-        gains, offsets, rest = 0.0, 0.0, np.int64(-y[r])
-        # S, O and D of (2) over the children: one that is at a bound counts with it, and has neither gain nor offset.
-        if first >= n_inner:
-            price = below[r]
-            for c in range(first, last):
-                wanted = y[c] + half[c] * price
-                now = _LOW if wanted <= lower[c] else (_HIGH if wanted >= upper[c] else _FREE)
-                changed += now != state[c]
-                state[c] = now
-                gains += half[c] if now == _FREE else 0.0
-                rest += y[c] if now == _FREE else (lower[c] if now == _LOW else upper[c])
-        else:
-            for c in range(first, last):
-                if state[c] == _FREE:
-                    gains += gain[c]
-                    offsets += offset[c]
-                    rest += y[c]
-                else:
-                    rest += lower[c] if state[c] == _LOW else upper[c]
-        # (2), as if r itself were free.
-        scale = 1.0 / (1.0 + 2.0 * w[r] * gains)
-        gain[r], offset[r] = gains * scale, (offsets + rest) * scale
-        total_gain[r], total_offset[r], residual[r] = gains, offsets, rest
-        changed += state[r] != used[r]
-        used[r] = state[r]
-    return changed > 0
-
-
-@compiled
-def lower_prices(
-    y, lower, upper, clipped, w, parent, n_inner, root, below, state, gain, offset, total_gain, total_offset, residual
-):
-    """Pass downwards: prices and states of inner regions; False if none of a region's leaves reacts to its price."""
-    for r in range(n_inner):
-        paid = below[parent[r]] if r else root
-        # x - y by (2); beyond a bound that its children do not keep, r is at the bound.
-        moved = gain[r] * paid + offset[r]
-        bound = y[r]
-        state[r] = _FREE
-        if clipped[r] & CLIPPED_LOW and moved < lower[r] - y[r]:
-            state[r], bound = _LOW, lower[r]
-        elif clipped[r] & CLIPPED_HIGH and moved > upper[r] - y[r]:
-            state[r], bound = _HIGH, upper[r]
-        # Free: p = q - 2 w (x - y). At a bound: the p at which the children take it, S p + O + D = bound - y.
-        if state[r] == _FREE:
-            below[r] = paid - 2.0 * w[r] * moved
-        elif total_gain[r] > 0.0:
-            below[r] = ((bound - y[r] - residual[r]) - total_offset[r]) / total_gain[r]
-        else:
-            return False
-    return True
 
 
 @compiled

@@ -6,8 +6,8 @@ minus infinity below its lower bound to infinity from the upper one on, so this 
 `pgsr.engines.nearest_tree` stays true but the argument of Newton's method. What a region takes is increasing in what it
 is paid, no longer convex. So
 
-- at one size Newton's method is tried, and where it does not settle the breakpoints of what regions take are merged
-  from the leaves up: exact, in O(leaves log leaves) per level;
+- at one size the breakpoints of what regions take are merged from the leaves up: exact, in O(leaves log leaves) per
+  level;
 - at the root the price is bracketed: `bracketed_root_price`;
 - windows end at bounds, and the exchange test knows that a unit beyond one costs infinitely much.
 
@@ -111,16 +111,12 @@ class BoundedTrees:
         links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
         return cls(y, lower, upper, intervals.clipped, *links, 1)
 
-    def starting_prices(self) -> np.ndarray:
-        """Give prices at which everything takes what is near its noisy count."""
-        return np.zeros((len(self.y), self.n_inner))
-
     def find_prices(self, root: float, below: np.ndarray) -> RootDemand:
         """Find the prices below this root price in place; return what the roots then take."""
         from pgsr.engines.nearest_tree import bounded_kernel as kernels
 
         slope, intercept = np.empty((2, len(self.y)))
-        fixed = self.clipped, self.w, self.parent, *self._links, kernels.PASSES, float(root), below, slope, intercept
+        fixed = self.clipped, self.w, self.parent, *self._links, float(root), below, slope, intercept
         self._each(lambda span: kernels.find_prices(*span, *self._cells, *fixed))
         return RootDemand(slope, intercept, int(self.y[:, 0].sum()))
 
@@ -208,7 +204,8 @@ class MixedTrees:
 
     def optimal_prices(self, total: int | None, slack: float) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""
-        free, bounded, last = self.free.highest_prices(), self.bounded.starting_prices(), np.inf
+        free, last = self.free.highest_prices(), np.inf
+        bounded = np.empty((len(self.bounded.y), self.bounded.n_inner))
 
         def ask(root: float) -> RootDemand:
             nonlocal last

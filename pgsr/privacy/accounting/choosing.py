@@ -50,16 +50,11 @@ def best_noise(
 ) -> Noises:
     """Choose geometric or Gaussian noise for every level, root first, so that all together keep the budget.
 
-    - `PureEpsilon`: geometric noise everywhere, the level's share of epsilon each; Gaussian noise has no pure epsilon.
-    - `Rho`: every level gets its share of rho, and of both laws with this rho the one with less variance: Gaussian, but
-      geometric from 2.13 on where one cell changes by one.
-    - `Approximate`: the least of (a) geometric noise with shares of the largest sum of epsilons that fits, at least the
-      budget's epsilon; (b) Gaussian noise with shares of the largest rho that fits; and (c) some levels geometric, of
-      the same rho as Gaussian noise would have there: those with the smallest ratio of the variances first, levels of
-      the same share and sensitivity together. What fits is decided by `Composition.within`, certainly.
-
-    Where levels are measured with unequal variances, the sum over levels of ln variance decides, so that it does not
-    matter in what units a level counts.
+    - `PureEpsilon`: geometric noise everywhere, the level's share of epsilon each.
+    - `Rho`: the level's share of rho, and of both laws the one with less variance.
+    - `Approximate`: the least of geometric noise, Gaussian noise, and some levels geometric, those with the smallest
+      ratio of the variances first. What fits is decided by `Composition.within`; the sum over levels of ln variance is
+      least.
 
     Args:
         budget: the total.

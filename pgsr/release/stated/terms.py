@@ -32,57 +32,40 @@ def _one_of(kind: type[StrEnum], value: str, name: str) -> StrEnum:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a release, checked.
+    """The terms of a release, checked. What is left out, None, is the usual one once the terms are made.
 
-    Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy"). What is left out, None, is the
-    usual one once the terms are made.
+    Numbers may be given as text ("1/3"), and choices by their name ("m_h", "noisy").
 
     Attributes:
         data_set: a public name.
-        max_size: K, public; larger groups count as K. Levels with sizes of their own have one each, given root first,
-            (1_000, 100, 7), or by name, {"nation": 1_000, "county": 100, "block": 7}.
+        max_size: K, public; larger groups count as K. Or one per level, root first, or by name, {"nation": 50, "block":
+            7}.
         epsilon: the total, exact; None where the budget is stated in rho.
         kind: of the mechanism.
         shares: of epsilon per level, root first; None for the mechanism's usual ones.
         totals: whose number of groups is public; the mechanism's usual ones if None.
         max_quantity: public bound on what one entity adds to a size.
         level_names: public names of the levels, root first; None for level_0, level_1, ...
-        intervals: the probability aimed at by the intervals in the columns `lower` and `upper` of the released counts;
-            None for tables without these columns.
+        intervals: the probability aimed at by the intervals of released counts; None for tables without them.
         delta: of approximate differential privacy, beside epsilon; None for a pure epsilon.
         rho: the total of zCDP, instead of epsilon.
         unit: whose presence or values are hidden: "entity", "entity in 5 groups" or "group".
-        relation: what may become of one unit; None for the usual one: "add_remove" of entities, "replace" of groups
-            whose numbers are public.
-        min_size: the public least size, below K of every level: no group has fewer members. A group that has counts as
-            `min_size` all the same. All that is computed is about the members that groups have beyond it, see
-            `pgsr.release.stated.excess`.
+        relation: what may become of one unit: "add_remove" of entities, "replace" of groups whose numbers are public.
+        min_size: the public least size, below K: smaller groups count as `min_size`. All that is computed is about the
+            members beyond it (`pgsr.release.stated.excess`).
         publication: the words of the publisher.
-        threshold: of a split view: a size, below which cumulative counts are measured, and from it on what groups have
-            beyond it, rank by rank. Or "root": the root is measured first, in cumulative counts, and the thresholds of
-            the other regions follow from its noisy values, see `Plan.completed`. None for a view that is not split.
-
-    Attributes, which follow from the terms:
-        view: what is measured of a region: split where there is a threshold; else noisy counts for `M_H`, and for
-            `POSTERIOR` where groups are hidden and the number of them in every region is known; else cumulative counts.
-        totals_share: the part of the budget for noisy totals: 1/10, and 0 where there are none.
-        laws: of the noise: geometric for a pure epsilon; beside delta or rho, level by level the one of less variance.
-        largest: the largest size of all levels, K.
-        max_sizes: the largest size of every level, root first; None where all levels have the sizes 0..K.
-        total: the whole budget.
-        max_excess: the most members beyond `min_size` that are told apart, K - m: the largest size that a mechanism
-            knows.
+        threshold: of a split view, measured by cumulative counts below it and rank by rank from it on; or "root":
+            thresholds follow from the noisy root (`Plan.completed`). None for a view that is not split.
+        view, totals_share, laws: what is measured of a region, the budget's part for noisy totals, the laws of noise.
+        largest, max_sizes: K of all levels, and K of every level, None where all are equal.
+        total, max_excess: the whole budget; the most members beyond `min_size` that are told apart.
         plain: whether the noise is double geometric for a pure epsilon of entities, which a manifest states by scales.
-        ranks_alike: whether noise for cumulative counts has the law of that for ranked sizes, so that a level may have
-            both. What one entity adds to m groups changes a cumulative count by m and m ranked sizes by one: alike to
-            geometric noise, which is made for the sum of changes, and not to Gaussian noise.
+        ranks_alike: whether noise for cumulative counts has the law of that for ranked sizes, so a level may have both.
         kept: the regions whose public number of groups the released counts have: the root, or every region.
-        sensitivity: how far the values of one level differ between neighbouring data sets.
-        totals_sensitivity: how far the numbers of groups of one level differ between them.
+        sensitivity, totals_sensitivity: of the values of one level, and of its numbers of groups.
 
     Raises:
-        ConfigError: a term is unknown or out of range, or contradicts another.
-        BudgetError: epsilon or a share is malformed.
+        ConfigError, BudgetError: a term is unknown, malformed or out of range, or contradicts another.
 
     Example:
         >>> Terms("demo", {"nation": 50, "block": 7}, "1", "m_h").max_sizes

@@ -13,18 +13,10 @@ from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
 def sensitivities(workload: Workload, neighbours: Neighbours, *, pairs: bool = False) -> np.ndarray:
     """Compute the largest change of the count of every query between neighbours.
 
-    Let f(x) be what a group x adds to the count of a query without its condition on COUNT: 0 or 1 at group level, a
-    number of members otherwise. A further member never makes f smaller. Two numbers bound a marginal:
-
-    - reach: how much one member can add to f. 1 at group level; 1 at individual level; for a relation, 1 for the member
-      (with `pairs`, 1 per role of its relatives) and 1 for everyone whose relative it is.
-    - most(c): the largest f of a group of size c. 1 at group level; c at individual level; for a relation, the members
-      of a group of size c who have such a relative, in the composition that has most of them.
-
-    A replaced or moved member takes something away from f and adds something, so without COUNT the sum over all groups
-    changes by at most `reach`, whatever the relation. With COUNT, a group that grows from c - 1 to c enters a query
-    with all it has, most(c) at most, and one that shrinks leaves it; a move makes one group grow and another shrink,
-    and both can enter, or leave, size c if c is neither the smallest nor the largest size:
+    Without COUNT a changed member changes a query by at most `reach`, what one member can add: for a relation, 1 for
+    the member (with `pairs`, 1 per role of its relatives) and 1 for everyone whose relative it is. With COUNT, a group
+    that grows to size c enters with all it has, most(c), and one that shrinks leaves; a move does both, and both can be
+    at size c if c is inner, neither the smallest nor the largest size:
 
     | level                | without COUNT       | COUNT, ADD_REMOVE  | COUNT, MOVE                                  |
     |----------------------|---------------------|--------------------|----------------------------------------------|
@@ -36,9 +28,8 @@ def sensitivities(workload: Workload, neighbours: Neighbours, *, pairs: bool = F
     | relation parent      | M_C                 | M_C                | 2 M_C                                        |
     | ... with `pairs`     | max(2, M_C)         | 2 M_C              | max(2 M_C, 4 (M_C - 1))                      |
 
-    REPLACE changes no size: its column is "without COUNT" for all queries. Every number is attained by some query of
-    the marginal, if the marginal has conditions on the member and the relative and their attributes have two values; it
-    is an upper bound otherwise (without conditions on members a replaced row changes nothing).
+    REPLACE changes no size: its column is "without COUNT". A number is attained if the marginal has conditions on the
+    member and the relative whose attributes have two values; otherwise it is an upper bound.
 
     Returns:
         Q whole numbers, the same for all queries of a marginal.

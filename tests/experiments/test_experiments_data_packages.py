@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 from instances import rng_of
 
-from pgsr.datasets import packaged
-from pgsr.datasets.packaged import Packaged
-from pgsr.datasets.packages import PACKAGED, packaged_row
 from pgsr.errors import DataError
+from pgsr.experiments.data.packaged import Packaged
+from pgsr.experiments.data.packages import PACKAGED, packaged, packaged_row
 from tests.experiments.test_experiments_data_recipes import run
 
 NAMES = [row.name for row in PACKAGED]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.packaged import Derivation, Packaged
 from pgsr.errors import DataError
+from pgsr.experiments.data.packaged import Derivation, Packaged
 
 
 def packaged(name: str, max_size: int | None = None) -> CountOfCounts:

@@ -14,9 +14,9 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.datasets.parameters import whole_number
-from pgsr.datasets.reading import read
 from pgsr.datasets.table import count_of_counts
 from pgsr.errors import DataError
+from pgsr.experiments.data.reading import read
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
