@@ -192,18 +192,18 @@ class _Best:
                 self.offer(rounded.settled(leaves))
 
         for _ in range(_PROGRAMS):
-            found = None if done() else self._moves(rounded, prices, _WITHIN).relaxed(deadline)
-            if found is None:
+            program = None if done() else self._moves(rounded, prices, _WITHIN)
+            found = program and program.relaxed(deadline)
+            if program is None or found is None:
                 return
             prices, value = found.prices, self.objective + found.value
             self.price(rounded.multipliers(prices))
-            self.offer(rounded.settled(found.leaves))
-            if not found.whole and not done():
-                search(_TIED, found.value)
+            self.offer(rounded.settled(program.rounded(found.taken, deadline)))
             if value <= self.bound + _MISSING * max(1.0, self.bound):
                 break
-        if not done():
-            search(_WITHIN, self.objective - self.bound)
+        for within in (_TIED, _WITHIN):
+            if not done():
+                search(within, self.objective - self.bound)
 
     def _moves(self, rounded: RoundedDual, prices: np.ndarray, within: float) -> GroupMoves:
         assert self.estimate is not None
