@@ -114,14 +114,13 @@ from pgsr.experiments.benchmarks.compare import CompareExperiment, OwnTable
 from pgsr.experiments.commands.comparing import page_of
 
 table = OwnTable(Path({path!r}), {table.regions!r}, {table.members!r}, {table.max_size})
-experiment = CompareExperiment(
-    table, epsilon=Fraction({epsilon!r}), seed={experiment.seed!r}, time_limit={experiment.time_limit}
-)
+seconds, seed = {experiment.limit:g}, {experiment.seed!r}
+experiment = CompareExperiment(table, epsilon=Fraction({epsilon!r}), seed=seed, time_limit=seconds)
 page_of(experiment, Path({out!r}))
 
 # One problem alone, by methods that you name:
 truth = pgsr.read({path!r}, {table.regions!r}, size={table.members!r}, max_size={table.max_size})
-noisy = pgsr.measure(truth, "counts", epsilon={epsilon!r}, seed={experiment.seed!r})
+noisy = pgsr.measure(truth, "counts", epsilon={epsilon!r}, seed=seed)
 print(pgsr.compare(pgsr.Problem.m_h(noisy), ["pgsr", "highs"], truth=truth, progress=False))
 '''
 
@@ -137,19 +136,17 @@ def _compared(experiment: CompareExperiment, console: Console, lanes: Lanes) -> 
     if sizes:
         Geometric(View.COUNTS, 1, max_sizes=sizes).check(truth, Seeded(experiment.seed))
     levels = truth.hierarchy.n_levels
-    console.print(f"[bold]{experiment.title(truth)}[/bold]", highlight=False)
     scales = [view.sensitivity * levels / experiment.epsilon for view in (View.COUNTS, View.CUMULATIVE)]
     console.print(
         f"An equal share of epsilon per level: noise scale {scales[0]} on counts, {scales[1]} on "
         f"cumulative counts and ranked sizes. Research noise (seed {experiment.seed!r}): no privacy claim.\n"
-        "Two methods run at a time, each on a processor of its own.\n",
+        "Two methods run at a time, each on a processor of its own.",
         highlight=False,
     )
     say = partial(console.print, highlight=False, markup=False, soft_wrap=True)
     asked, before = [(experiment, truth)], experiment.before
     if before is not None:
         small = before.truth()
-        say(f"First {before.title(small)}, on which every solver answers what it is made for.")
         asked.insert(0, (before, small))
     sections = compared(asked, say, lanes)
     say(f"\n{notes_text(sections)}")

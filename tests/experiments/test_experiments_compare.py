@@ -1,6 +1,7 @@
 """The comparison of all variants: every one is there, rows stay in their sections, pages hold what tables hold."""
 
 import re
+import runpy
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Result, Status, View
+from pgsr.certificates import Certificate
+from pgsr.comparison import Comparison
+from pgsr.comparison.row import Row
 from pgsr.data import Split
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import compare as comparing
@@ -20,13 +24,15 @@ from pgsr.experiments.benchmarks.compare import (
     VariantSection,
     compared,
     notes_text,
+    verdict,
     whole,
 )
 from pgsr.experiments.benchmarks.lanes import Lanes
 from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, NoisyVariants, Size, chosen
+from pgsr.experiments.commands.comparing import compare_table
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
-from pgsr.methods.method import PostProcess
+from pgsr.methods.method import PostProcess, Seconds
 from pgsr.models.catalogue import SOLVERS as ALL_SOLVERS
 from pgsr.noise import Measurement
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -178,7 +184,51 @@ def test_rows_are_in_their_sections_and_files_hold_them_all(tiny: None, tmp_path
     told = re.findall(r"^ (\d) of 2 +[\d.]+ s +(\d+) methods +(.+)$", done.output, re.MULTILINE)
     words = [variant.words for variant in VARIANTS if variant.key in ("mean_consistency", "releases")]
     assert told == [(str(place), str(n), said) for place, (n, said) in enumerate(zip(methods, words, strict=True), 1)]
-    assert done.output.index(told[-1][2]) < done.output.index("Posterior()"), "the lines come before the table"
+    assert done.output.index(told[0][2]) < done.output.index("Posterior()"), "a section is told when it ends"
+    assert done.output.splitlines()[-1].startswith("1 of 1 problems: all proved optima agree; pgsr first in ")
+
+
+@pytest.mark.slow
+def test_the_page_of_ones_own_table_is_made_again_by_its_script(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "chosen", lambda keys: chosen(["mean_consistency"]))
+    frame = {"Country": ["US"] * 9, "State": ["GA"] * 4 + ["MI"] * 5, "Household Size": [1, 1, 2, 5, 1, 2, 2, 3, 9]}
+    pd.DataFrame(frame).to_csv(tmp_path / "homes.csv", index=False)
+    compare_table(tmp_path / "homes.csv", "Country, State", "Household Size", 3, seed="my seed", out=tmp_path / "out")
+    page, script = (next((tmp_path / "out").glob(ending)) for ending in ("*.html", "*.py"))
+    first = page.read_text()
+    assert "9 groups in 3 regions, sizes 0 to 3, epsilon 1" in first
+    for said in ("For research, not for publication", "seed 'my seed'", "pgsr.read("):
+        assert said in first
+    page.unlink()
+    runpy.run_path(str(script))
+    optimum = r"<td>MeanConsistency\(\)</td>\s*<td>mean consistency</td>\s*<td>OPTIMAL</td>\s*<td>([\d.,]+)</td>"
+    assert re.findall(optimum, page.read_text()) == re.findall(optimum, first) != []
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("TreeProjection()", 5, 1.0), ("Gurobi()", 5, 2.0)], "1 of 1, pgsr first in 1 of 1"),
+        ([("TreeProjection()", 5, 3.0), ("Gurobi()", 5, 2.0)], "1 of 1, pgsr first in 0 of 1"),
+        ([("TreeProjection()", 5, 1.0), ("Gurobi()", 6, 2.0)], "0 of 1; optima differ of M_H, pgsr first in 1 of 1"),
+        (
+            [("TreeProjection()", None, 1.0), ("Scip()", None, 2.0)],
+            "0 of 1; nothing proves M_H, pgsr first in 0 of 1",
+        ),
+        ([("Gurobi()", 5, 1.0)], "1 of 1, pgsr first in 0 of 0"),
+    ],
+)
+def test_the_verdict_is_computed_from_the_rows(rows, said: str) -> None:
+    made = []
+    for label, optimum, seconds in rows:
+        known = Certificate("M_H", optimum, optimum, "exchange test", {})
+        status = Status.FEASIBLE if optimum is None else Status.OPTIMAL
+        made.append(Row(label, "M_H", Result(status, "", certificate=known, seconds=Seconds(0.0, seconds)), 0))
+    agree, _, first = said.rpartition(", ")
+    agree = agree.replace(" of 1", " of 1 problems: all proved optima agree", 1)
+    whole_said = f"{agree}; {first} where it has an algorithm"
+    assert verdict([VariantSection("m_h", "tiny", Comparison(made, "M_H: counts"))]) == whole_said
+    assert verdict([VariantSection("releases", "tiny", Comparison(made, "releases"))]) == "releases alone: no optimum"
 
 
 def test_names_and_titles_say_what_is_compared() -> None:
