@@ -189,7 +189,7 @@ def capabilities(problems: Sequence[Problem], methods: Sequence[Method]) -> dict
     "exact": an optimum of the problem as stated. "steps": the same by a sequence of linear programs. "rounded": the
     relaxation, then every cell rounded to the nearest integer. "": not supported; `supports` says why.
     """
-    return {repr(method): {name_of(problem): _how(method, problem) for problem in problems} for method in methods}
+    return {repr(method): {name_of(problem): way_of(method, problem) for problem in problems} for method in methods}
 
 
 def name_of(problem: Problem) -> str:
@@ -217,7 +217,8 @@ def _commercial(info: SolverInfo, own: Path | None, licence: str, limit: str, re
     return replace(info, licence=licence, limit=limit, remedy=info.remedy or remedy)
 
 
-def _how(method: Method, problem: Problem) -> str:
+def way_of(method: Method, problem: Problem) -> str:
+    """Say how a method solves a problem, as `capabilities` does."""
     if method.supports(problem) is not None:
         return ""
     if isinstance(method, SolverModel):

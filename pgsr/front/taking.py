@@ -1,19 +1,19 @@
 """The methods that take a problem on this machine, and the reasons of those that do not."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any
 
 from pgsr import own_methods
 from pgsr.checks import require_kind
-from pgsr.front.names import catalogue_with_facts
+from pgsr.front.names import catalogue
 from pgsr.front.own import OwnAlgorithm
 from pgsr.methods.method import Method
 from pgsr.problems.problem import Problem
 
-HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded"}
-"""The ways of `pgsr.models.availability.capabilities` in words."""
+HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded", "": ""}
+"""The ways of `pgsr.models.availability.way_of` in words."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,7 @@ class SolverTable(Sequence[str]):
         """The rows of the methods that are ready."""
         return tuple(row for row in self.rows if row.ready)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: int | slice) -> Any:
         return [row.name for row in self.ready][index]
 
     def __len__(self) -> int:
@@ -88,14 +82,8 @@ class SolverTable(Sequence[str]):
         from html import escape
 
         cells = ("name", "how", "method", "largest problem", "why not")
-        body = "".join(
-            "<tr>"
-            + "".join(
-                f"<td>{escape(text)}</td>" for text in (row.name, row.how, repr(row.method), row.limit, row.reason)
-            )
-            + "</tr>"
-            for row in self.rows
-        )
+        lines = ((row.name, row.how, repr(row.method), row.limit, row.reason) for row in self.rows)
+        body = "".join(f"<tr><td>{'</td><td>'.join(map(escape, line))}</td></tr>" for line in lines)
         head = "".join(f"<th>{cell}</th>" for cell in cells)
         return f"<p>Methods for {escape(self.problem)}</p><table><tr>{head}</tr>{body}</table>"
 
@@ -128,34 +116,30 @@ def solvers(problem: Problem) -> SolverTable:
         'Isotonic fits every region alone; problem is another kind of problem'
     """
     require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
+    return SolverTable(problem.label, in_order(problem, _reason))
+
+
+def in_order(problem: Problem, reason_of: Callable[[Method, Problem], str]) -> tuple[SolverRow, ...]:
+    """List all methods in the order of `solvers`, with what `reason_of` says against each."""
+    from pgsr.models.availability import way_of
+
     rows, own = [], {repr(entry.method) for entry in own_methods.METHODS}
-    for entry, info in catalogue_with_facts():
+    for entry, info in catalogue():
         method = entry.method
         if isinstance(method, OwnAlgorithm):
             method = method.of(problem) or method
         if isinstance(method, Method):
-            reason = _reason(method, problem)
+            reason = reason_of(method, problem)
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
             limit = info.limit if info is not None else ""
             ours = entry.name == "pgsr" or repr(method) in own
-            rows.append(SolverRow(entry.name, method, _how(method, problem), limit, reason, ours))
-    order = sorted(rows, key=lambda row: (not row.ready, not row.ours, row.how == HOW["rounded"]))
-    return SolverTable(problem.label, tuple(order))
+            rows.append(SolverRow(entry.name, method, HOW[way_of(method, problem)], limit, reason, ours))
+    return tuple(sorted(rows, key=lambda row: (not row.ready, not row.ours, row.how == HOW["rounded"])))
 
 
 def _reason(method: Method, problem: Problem) -> str:
     """Say why a method does not take a problem here and now; "" if it does."""
     reason = method.supports(problem)
-    if reason is not None:
-        return reason
-    unavailable = getattr(method, "unavailable", None)
-    missing = None if unavailable is None else unavailable()
-    return "" if missing is None else missing.reason
-
-
-def _how(method: Method, problem: Problem) -> str:
-    from pgsr.models.availability import capabilities
-
-    [found] = capabilities([problem], [method])[repr(method)].values()
-    return HOW.get(found, found)
+    missing = None if reason else getattr(method, "unavailable", lambda: None)()
+    return reason or ("" if missing is None else missing.reason)
