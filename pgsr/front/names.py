@@ -49,7 +49,7 @@ def method_named(name: str) -> Method:
         raise ArgumentError(f"{name!r} is a problem; state it, Problem.{stated}(noisy), and solve that")
     if found is not None:
         raise ArgumentError(f"{name!r} estimates from a measurement; call pgsr.estimate(noisy, {name!r})")
-    raise _unknown(name, "method", [each.name for each in catalogue() if isinstance(each.method, Method)])
+    raise _unknown(name, "method", [each.name for each, _ in catalogue() if isinstance(each.method, Method)])
 
 
 def estimator_named(name: str) -> PostProcess | Callable[[Measurement], Problem]:
@@ -75,17 +75,12 @@ def estimator_named(name: str) -> PostProcess | Callable[[Measurement], Problem]
             f"{name!r} solves a stated problem; state one, such as Problem.m_h(noisy), and call "
             f"pgsr.solve(problem, {name!r})"
         )
-    estimators = [each.name for each in catalogue() if isinstance(each.method, PostProcess)]
+    estimators = [each.name for each, _ in catalogue() if isinstance(each.method, PostProcess)]
     raise _unknown(name, "estimator", [*PROBLEMS, *estimators])
 
 
-def catalogue() -> tuple[Entry, ...]:
-    """List "pgsr", the catalogue of methods, and the solvers that other packages declare."""
-    return tuple(entry for entry, _ in catalogue_with_facts())
-
-
-def catalogue_with_facts() -> list[tuple[Entry, "SolverInfo | None"]]:
-    """List the catalogue with what is known of each solver on this machine; None for methods that are no solvers."""
+def catalogue() -> list[tuple[Entry, "SolverInfo | None"]]:
+    """List "pgsr", the catalogue and what other packages declare, each with what is known of a solver here."""
     from pgsr.models.availability import solvers
     from pgsr.models.catalogue import all_entries
 
@@ -96,18 +91,14 @@ def catalogue_with_facts() -> list[tuple[Entry, "SolverInfo | None"]]:
 
 def _entry(name: str) -> Entry | None:
     """Find an entry by its name; ours first, and what other packages declare last, whose metadata takes 50 ms."""
+    from pgsr.models.catalogue import SOLVERS
+
     wanted = _plain(name)
-    for among in (lambda: (OURS, *own_methods.METHODS), _of_models, catalogue):
+    for among in (lambda: (OURS, *own_methods.METHODS, *SOLVERS), lambda: [entry for entry, _ in catalogue()]):
         for entry in among():
             if _plain(entry.name) == wanted:
                 return entry
     return None
-
-
-def _of_models() -> tuple[Entry, ...]:
-    from pgsr.models.catalogue import SOLVERS
-
-    return SOLVERS
 
 
 def _key(name: str, among: Iterable[str]) -> str | None:

@@ -29,9 +29,7 @@ class OwnAlgorithm:
 
     def supports(self, problem: Problem) -> str | None:
         """Give the reason why none of our algorithms solves this problem, or None."""
-        if self.of(problem) is not None:
-            return None
-        return f"none of our exact algorithms takes {problem.label} as stated"
+        return None if self.of(problem) else f"none of our exact algorithms takes {problem.label} as stated"
 
     def solve(self, problem: Problem, time_limit: float | None = None) -> Result:
         """Solve within `time_limit` seconds; without an algorithm the status is UNSUPPORTED."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pgsr.checks import checked_limit, require_kind
 from pgsr.front.names import method_named
 from pgsr.front.own import OwnAlgorithm
-from pgsr.front.taking import solvers
+from pgsr.front.taking import in_order, solvers
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.problem import Problem
@@ -61,9 +61,8 @@ def solve(problem: Problem, method: str | Method | None = None, time_limit: floa
 def _others(problem: Problem, refusing: Method) -> str:
     """Say who else takes a problem."""
     names = [row.name for row in solvers(problem).ready if row.method != refusing]
-    if not names:
-        return "no other method takes it here"
-    return f"pgsr.solvers(problem) lists who takes it here: {', '.join(names[:3])}{', ...' if names[3:] else ''}"
+    listed = ", ".join([*names[:3], *(["..."] if names[3:] else [])]) or "nobody else"
+    return f"pgsr.solvers(problem) lists who takes it here: {listed}"
 
 
 def _first_answer(problem: Problem, deadline: Deadline) -> Result:
@@ -71,10 +70,12 @@ def _first_answer(problem: Problem, deadline: Deadline) -> Result:
     if problem.contradiction is not None:
         return Result(Status.INFEASIBLE, problem.contradiction)
     kept, failed = None, []
-    for row in solvers(problem).ready:
-        if row.ours:
+    for row in in_order(problem, lambda method, asked: method.supports(asked) or ""):  # packages are imported if asked
+        if row.ours or not row.ready:
             continue
         result = replace(row.method.solve(problem, deadline.left), method=row.name)
+        if result.status is Status.NOT_INSTALLED:
+            continue
         if result.status in (Status.OPTIMAL, Status.FEASIBLE, Status.INFEASIBLE):
             return _explained(result, problem)
         failed.append(f"{row.name}: {result.reason or result.status.value}")

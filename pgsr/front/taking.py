@@ -1,6 +1,6 @@
 """The methods that take a problem on this machine, and the reasons of those that do not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import shorten
@@ -9,14 +9,14 @@ from typing import Any
 from pgsr import own_methods
 from pgsr.checks import require_kind
 from pgsr.figures.numbers_table import NumbersTable
-from pgsr.front.names import catalogue_with_facts
+from pgsr.front.names import catalogue
 from pgsr.front.own import OwnAlgorithm
 from pgsr.machine.version import installed_version
 from pgsr.methods.catalogue import Proof
 from pgsr.methods.method import Method
 from pgsr.problems.problem import Problem
 
-HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded"}
+HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded", "": ""}
 """The ways of `pgsr.models.availability.way` in words."""
 
 
@@ -66,7 +66,7 @@ class SolverTable(Sequence[str]):
         """The rows of the methods that are ready."""
         return tuple(row for row in self.rows if row.ready)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         return [row.name for row in self.ready][index]
 
     def __len__(self) -> int:
@@ -116,23 +116,26 @@ def solvers(problem: Problem) -> SolverTable:
         'Isotonic fits every region alone; problem is another kind of problem'
     """
     require_kind(problem, Problem, "the problem", "state one, such as Problem.m_h(noisy)")
+    return SolverTable(problem.label, in_order(problem, _reason))
+
+
+def in_order(problem: Problem, reason_of: Callable[[Method, Problem], str]) -> tuple[SolverRow, ...]:
+    """List all methods in the order of `solvers`, with what `reason_of` says against each."""
+    from pgsr.models.availability import way
+
     own = {repr(entry.method): entry.answer for entry in own_methods.METHODS}
     mine, rows = ("Apache 2.0", installed_version()), []
-    for entry, info in catalogue_with_facts():
+    for entry, info in catalogue():
         method = entry.method.of(problem) or entry.method if isinstance(entry.method, OwnAlgorithm) else entry.method
         if isinstance(method, Method):
-            reason, how = _reason(method, problem), _how(method, problem)
+            reason, how = reason_of(method, problem), HOW[way(method, problem)]
             if info is not None and not reason and info.limit.startswith("nothing"):
                 reason = info.remedy
             about = (info.licence, info.version) if info is not None else mine
             ours = entry.name == "pgsr" or repr(method) in own
-            rows.append(
-                SolverRow(
-                    entry.name, method, how, _proves(own.get(repr(method), entry.answer), how), *about, reason, ours
-                )
-            )
-    order = sorted(rows, key=lambda row: (not row.ready, not row.ours, row.how == HOW["rounded"]))
-    return SolverTable(problem.label, tuple(order))
+            proves = _proves(own.get(repr(method), entry.answer), how)
+            rows.append(SolverRow(entry.name, method, how, proves, *about, reason, ours))
+    return tuple(sorted(rows, key=lambda row: (not row.ready, not row.ours, row.how == HOW["rounded"])))
 
 
 def _proves(answer: Proof, how: str) -> str:
@@ -143,14 +146,5 @@ def _proves(answer: Proof, how: str) -> str:
 def _reason(method: Method, problem: Problem) -> str:
     """Say why a method does not take a problem here and now; "" if it does."""
     reason = method.supports(problem)
-    if reason is not None:
-        return reason
-    unavailable = getattr(method, "unavailable", None)
-    missing = None if unavailable is None else unavailable()
-    return "" if missing is None else missing.reason
-
-
-def _how(method: Method, problem: Problem) -> str:
-    from pgsr.models.availability import way
-
-    return HOW.get(found := way(method, problem), found)
+    missing = None if reason else getattr(method, "unavailable", lambda: None)()
+    return reason or ("" if missing is None else missing.reason)

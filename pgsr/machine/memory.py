@@ -20,9 +20,7 @@ def require(n_bytes: int, what: str, remedy: str = SMALLER) -> None:
     Example:
         >>> require(1_000, "a small table")
     """
-    if n_bytes < 2**20:  # less than any process has left; asking takes longer than the work
-        return
-    free = free_bytes()
+    free = free_bytes() if n_bytes > 2**20 else 2**20  # so much there is; to ask takes longer than small work
     if n_bytes > free:
         raise MemoryNeededError(
             f"{what} needs {n_bytes / 2**30:,.1f} GiB, and {free / 2**30:,.1f} GiB are free; {remedy}"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import sweeps
 import typer
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from pgsr import PgsrError
 from pgsr.experiments.commands.complete import app
@@ -105,11 +105,6 @@ def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "150"}
     command = [sys.executable, "-m", "pgsr.experiments", *arguments]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-
-
-def call_here(*arguments: str) -> Result:
-    """The command line in this process, in the folder where the test is."""
-    return CliRunner().invoke(app, [*arguments])
 
 
 def test_files_that_define_no_experiment_are_sentences(tmp_path):

@@ -14,10 +14,8 @@ from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
 from pgsr.engines.losses import loss, marginal_costs
 from pgsr.errors import PgsrError
-from pgsr.methods.gate import Besides, GatedMethod
 from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy
 from pgsr.noise import Totals
-from pgsr.own_methods import METHODS
 from pgsr.problems.conditions import cells
 
 INTEGER = (Gurobi(), Scip(), MathOpt("GSCIP"), MathOpt("HIGHS"), CpSat(), Scipy(), Direct("HIGHS"))
@@ -127,18 +125,6 @@ def test_losses_and_their_steps():
         more, less = marginal_costs(np.array([3]), d, norm)
         assert (more == 3 * (loss(d + 1, norm) - loss(d, norm))).all()
         assert (less == 3 * (loss(d, norm) - loss(d - 1, norm))).all()
-
-
-def test_methods_that_know_none_of_it_say_so():
-    refused = 0
-    steps = Problem.of(NOISY.cumsum(axis=1), TREE, View.CUMULATIVE, groups=9, label="M_c")
-    for problem in (COUNTS, COUNTS.relaxed(), steps, steps.relaxed()):
-        stated = replace(problem, weights=np.full(NOISY.shape, 2))
-        for method in (entry.method for entry in METHODS if isinstance(entry.method, GatedMethod)):
-            if method.supports(problem) is None and Besides.CELL_WEIGHTS not in method.takes_besides:
-                assert Besides.CELL_WEIGHTS.value in method.supports(stated)
-                refused += 1
-    assert refused >= 3
 
 
 @pytest.mark.parametrize("method", [Cvxpy("CLARABEL"), Gurobi(), MathOpt("GSCIP"), CpSat(), Scip()], ids=repr)

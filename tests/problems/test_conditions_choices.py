@@ -17,14 +17,12 @@ from pgsr.certificates.certificate import IGNORING
 from pgsr.data import Estimate
 from pgsr.datasets import census_like
 from pgsr.errors import MethodError
-from pgsr.methods.method import Method
-from pgsr.models import CpSat, Cvxpy, Direct, Gurobi, MathOpt, QpSolvers, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Direct, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.choices import with_indicators
 from pgsr.models.formulate import formulate
 from pgsr.models.program import quadratic
 from pgsr.models.window import window
 from pgsr.noise import Geometric, Totals
-from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
 
@@ -177,16 +175,3 @@ def test_files_hold_choices(tmp_path):
     again = Problem.read(tmp_path / "chosen.npz")
     assert again.conditions.choices.names == problem.conditions.choices.names
     assert Gurobi().solve(again).certificate.objective == best
-
-
-def test_methods_that_take_none_say_so():
-    problem = COUNTS.where(either(total(("US", "GA")) == 7, total(("US", "GA")) <= 2))
-    refused = 0
-    for entry in METHODS:
-        if isinstance(entry.method, Method) and entry.method.supports(COUNTS) is None:
-            assert "is a choice between conditions" in entry.method.supports(problem)
-            refused += 1
-    assert refused > 0
-    for method in (Cvxpy("CLARABEL"), QpSolvers("proxqp"), MathOpt("PDLP"), MathOpt("GLOP")):
-        assert "is a choice between conditions" in method.supports(problem)
-    assert "in integers alone" in Gurobi().supports(problem.relaxed())

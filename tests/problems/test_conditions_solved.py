@@ -21,7 +21,6 @@ from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.certificate import IGNORING, MULTIPLIERS, violations
 from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data import Estimate
-from pgsr.experiments.benchmarks.agreement import proving
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.formulate import formulate
@@ -273,22 +272,6 @@ def test_no_exact_proof_passes_over_conditions():
     assert not certify(loose, best).optimal, "feasible and optimal, but nobody proves it"
     bounded = COUNTS.where(cells() <= 1_000)
     assert certify(bounded, best).optimal, "the exchange test knows bounds of cells"
-
-
-def test_every_method_takes_conditions_or_says_no():
-    for problem in (COUNTS.where(cells(size=0) <= 1), COUNTS.where(total(MI) >= 3).relaxed()):
-        for method in proving():
-            if method.supports(replace(problem, conditions=None)) is not None:
-                continue
-            reason = method.supports(problem)
-            if isinstance(method, SolverModel):
-                assert reason is None, method
-            elif reason is None:  # an algorithm that says so
-                assert method.conditions_taken.name in ("BOUNDS", "ALL")
-                assert method.solve(problem).certificate.violations["conditions"] == 0
-            else:
-                assert problem.conditions.stated[0] in reason or problem.conditions.names[0] in reason
-                assert method.solve(problem).status is Status.UNSUPPORTED
 
 
 class Careless(SolverModel):

@@ -7,16 +7,16 @@ from instances import rng_of, scale
 from level_points import SHAPES, allowed, points_of, problem_of
 
 from pgsr import CountOfCounts, Hierarchy, Problem, Status, View
-from pgsr.algorithms import CostTables, Isotonic, TreeProjection
+from pgsr.algorithms import Isotonic, TreeProjection
 from pgsr.certificates import certify
 from pgsr.certificates.certificate import POTENTIALS, violations
 from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.data import Estimate
 from pgsr.errors import CountError, MethodError
-from pgsr.estimators import BottomUp, IsotonicTreeProjection, NoConsistency, Posterior, TwoStage
+from pgsr.estimators import BottomUp, NoConsistency, Posterior, TwoStage
 from pgsr.methods import Mechanism, metrics
 from pgsr.methods.gate import GatedMethod
-from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, Scip, Scipy
+from pgsr.models import CpSat, Cvxpy, Direct, Gurobi, MathOpt, Scip, Scipy
 from pgsr.noise import Geometric
 from pgsr.own_methods import METHODS
 from pgsr.privacy import Seeded
@@ -130,14 +130,6 @@ def test_names_of_folded_sums_are_those_of_the_sizes_below():
     assert named(problem).rows.texts() == ["consistency[US,0]", "consistency[US,1]", "total[US]"]
     assert named(problem).variables.texts()[:4] == ["x[US,0]", "x[US,1]", "x[US,2]", "x[US/GA,0]"]
     assert named(problem).matrix.toarray()[1].tolist() == [0, 1, 1, 0, -1, 0, -1]
-
-
-def test_methods_that_take_one_largest_size_say_so():
-    problem = Problem.of(([[0, 3, 2]], [[1, 1], [0, 3]]), TREE, groups=5, label="M_H")
-    for method in (CostTables(), Flow()):
-        assert method.supports(problem).startswith("this method takes one largest size for all levels")
-        assert method.solve(problem).status is Status.UNSUPPORTED
-    assert not hasattr(IsotonicTreeProjection(), "sizes_per_level")
 
 
 def test_tables_of_one_size_are_a_matrix():

@@ -100,21 +100,15 @@ def test_a_frame_of_results_is_one_row_of_facts():
     assert nothing.loc[0, "reason"] == "late"
 
 
-def test_descriptions_say_what_there_is():
+def test_what_a_notebook_shows_escapes_names_and_says_nothing_of_what_is_not_there():
     for thing, words in (
-        (TREE, ("6", "1 / 2 / 3", "US", "padded")),
-        (TRUTH, ("&lt;made &amp; up&gt;", "<th>US/GA/Cobb</th><td>3</td>", "26")),
-        (NOISY_COUNTS, ("epsilon=1; noise by level epsilon 1/3 / epsilon 1/3", "research: repeats, no privacy claim")),
-        (PROBLEM, ("M_H", "integer, nonnegative, consistent", "the root&#x27;s", "sum of squares")),
-        (RESULT, ("OPTIMAL: proved optimal", "objective", "exchange test", "<th>US/GA</th>")),
-        (Result(Status.FAILED, "no <luck>"), ("FAILED", "no &lt;luck&gt;")),
-        (RESULT.estimate, ("integers", "counts", "<th>US/GA</th>")),
+        (TREE, "padded"),
+        (TRUTH, "&lt;made &amp; up&gt;"),
+        (NOISY_COUNTS, "no privacy claim"),
+        (Result(Status.FAILED, "no <luck>"), "no &lt;luck&gt;"),
     ):
-        text = thing._repr_html_()
-        assert text.startswith("<table>")
-        assert "None" not in text
-        assert len(re.sub("<[^>]*>", "", text)) < 900, "short"
-        assert not [word for word in words if word not in text], text
+        assert words in thing._repr_html_()
+        assert "None" not in thing._repr_html_()
 
 
 def test_a_region_is_found_by_path_and_by_index():
