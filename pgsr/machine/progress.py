@@ -7,6 +7,9 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
+from pgsr.errors import MissingPackageError
+from pgsr.machine.extras import extra
+
 WAIT, BETWEEN = 2.0, 0.1
 """The seconds after which a call is long, and those between two looks at it."""
 
@@ -58,11 +61,10 @@ class _Steps:
             elif self.bar is not None:
                 self.bar.update(self.done - self.bar.n)
             elif somebody_looks():
-                with suppress(ImportError):
-                    from tqdm import tqdm
-
-                    of = {"initial": self.done, "total": self.total, "unit": " steps", "leave": False}
-                    self.bar = tqdm(desc=self.doing, **of)
+                with suppress(MissingPackageError):
+                    with extra("release"):
+                        from tqdm import tqdm
+                    self.bar = tqdm(None, self.doing, self.total, False, initial=self.done, unit=" steps")
 
 
 def somebody_looks() -> bool:
