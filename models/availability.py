@@ -90,12 +90,7 @@ def solvers() -> list[SolverInfo]:
 def solver_info(method: Method, package: str, licence: str, limit: str, through: str = "") -> SolverInfo:
     """Look up which version of `package` is installed, and what to install if it or `through` is missing.
 
-    Arguments:
-        method: the value itself.
-        package: the one with the solver inside, as pip calls it.
-        licence: its state.
-        limit: the largest problem.
-        through: another package that calls the solver, "" if none.
+    The arguments are attributes of `SolverInfo`; packages are called as pip calls them.
     """
     missing = [name for name in filter(None, (through, package)) if not _version(name)]
     requirement = {**direct_.REQUIREMENTS, "coptpy": copt_.REQUIREMENT}
@@ -181,13 +176,7 @@ def xpress() -> list[SolverInfo]:
 
 
 def name_of(problem: Problem) -> str:
-    """Name a problem as in the tables of methods, with whose totals it keeps: "M_H^r, regions".
-
-    Example:
-        >>> from pgsr.methods import toys
-        >>> name_of(toys.problems()[2])
-        'M_H, root'
-    """
+    """Name a problem as in the tables of methods, with whose totals it keeps: "M_H^r, regions"."""
     totals = "" if problem.totals is None or not problem.consistent else f", {problem.totals}"
     return f"{problem.label}{totals}"
 

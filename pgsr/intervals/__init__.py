@@ -37,9 +37,6 @@ A region without groups has no mean, median, quantile, share or Gini coefficient
 median, quantiles and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where
 levels have sizes of their own there are no intervals.
 
-Files: `statistics` reads the texts, `bounds` bounds counts and narrows that; `band` and `noise_quantiles` the band;
-`replicates` the bootstrap and the draws.
-
     >>> from pgsr import CountOfCounts, Hierarchy, View
     >>> from pgsr.noise import Geometric
     >>> from pgsr.privacy import Seeded

@@ -77,8 +77,7 @@ def intervals(
         ProblemError: the numbers of groups are noisy, which draws take for exact.
         MemoryNeededError: the replicates do not fit.
 
-    Complexity: one post-processing and O(regions x sizes) per draw, or `replicates` releases; memory replicates x
-    regions, times sizes for a statistic by size.
+    Complexity: O(regions x sizes) per draw, or `replicates` releases; as many numbers in memory for every value.
 
     Example:
         >>> from pgsr import Hierarchy, View

@@ -5,6 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
 from time import monotonic
+from typing import Any
+
+from pgsr.errors import MissingPackageError
+from pgsr.machine.extras import extra
 
 WAIT, BETWEEN = 2.0, 0.1
 """The seconds after which a call is long, and those between two looks at it."""
@@ -25,15 +29,7 @@ def told(tell: Callable[[int, int | None], object]) -> Iterator[None]:
 
 @contextmanager
 def steps(doing: str, total: int | None) -> Iterator[Callable[[], object]]:
-    """Give what is called after each of the steps of a call, from any thread.
-
-    Example:
-        >>> with told(lambda done, total: print(done, "of", total)), steps("drawing tables", 2) as step:
-        ...     for _ in range(2):
-        ...         _ = step()
-        1 of 2
-        2 of 2
-    """
+    """Give what is called after each of the steps of a call, from any thread."""
     if not _busy.acquire(blocking=False):
         yield int  # which does nothing
         return
@@ -51,7 +47,8 @@ class _Steps:
 
     def __init__(self, doing: str, total: int | None) -> None:
         self.doing, self.total, self.done, self.one_by_one = doing, total, 0, Lock()
-        self.next, self.bar = monotonic() + WAIT * (not _tellers), None
+        self.next = monotonic() + WAIT * (not _tellers)
+        self.bar: Any = None
 
     def step(self) -> None:
         with self.one_by_one:
@@ -64,11 +61,10 @@ class _Steps:
             elif self.bar is not None:
                 self.bar.update(self.done - self.bar.n)
             elif somebody_looks():
-                with suppress(ImportError):
-                    from tqdm import tqdm
-
-                    of = {"initial": self.done, "total": self.total, "unit": " steps", "leave": False}
-                    self.bar = tqdm(desc=self.doing, **of)
+                with suppress(MissingPackageError):
+                    with extra("release"):
+                        from tqdm import tqdm
+                    self.bar = tqdm(None, self.doing, self.total, False, initial=self.done, unit=" steps")
 
 
 def somebody_looks() -> bool:

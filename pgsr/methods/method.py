@@ -202,17 +202,6 @@ class Result:
         Raises:
             ArgumentError: the statistic or the level is none.
             NoEstimateError: there is no answer, or its method does not know; the message says what does.
-
-        Example:
-            >>> from pgsr import CountOfCounts, Hierarchy, View
-            >>> from pgsr.noise import Geometric
-            >>> from pgsr.privacy import Seeded
-            >>> from pgsr.estimators import Posterior
-            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-            >>> noisy = Geometric(View.CUMULATIVE, 1).measure(CountOfCounts(tree, [[9, 1], [5, 14]]), Seeded("demo"))
-            >>> found = Posterior().apply(noisy).intervals("count")
-            >>> bool((found.lower <= found.estimate).all() and (found.estimate <= found.upper).all())
-            True
         """
         if self.uncertainty is None:
             raise NoEstimateError(

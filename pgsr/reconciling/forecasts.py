@@ -88,11 +88,7 @@ class Nearest:
         return self
 
     def predict(self, S: Any, y_hat: np.ndarray, level: list[int] | None = None) -> dict[str, np.ndarray]:
-        """Give the forecasts that `fit` reconciled, under the key "mean".
-
-        Raises:
-            ArgumentError: intervals are asked for, which there are none of.
-        """
+        """Give the forecasts that `fit` reconciled, under the key "mean"; there are no intervals."""
         del S, y_hat
         if level is not None:
             raise ArgumentError("Nearest() gives no intervals; leave level= out")

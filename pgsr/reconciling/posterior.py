@@ -18,14 +18,12 @@ for the parent p. The root has r = 1 and theta[p] = 1, since g(x, 1) = 1. Every 
 goes out at v: it changes no probability, and makes messages narrow.
 
 **Learning.** The logarithm of r is normal around 0, widely. Its derivative of the evidence, which is the probability of
-all values, is a mean over the posterior (Fisher's identity), so that the marginals lead to the likeliest r. Where the
-table leaves r open, the posterior is the mean over several r, weighted by evidence: importance sampling around the
-likeliest r at points that fill the space evenly.
+all values, is a mean over the posterior (Fisher's identity), which leads to the likeliest r. Where the table leaves r
+open, the posterior is the mean over several r around it, weighted by evidence: importance sampling.
 
 **Exactness.** Given r, messages go up the tree and down again (`messages_kernel`), by sums of products of positive
-numbers. Left out are numbers that would need noise beyond the reach of the law (`laws.REACH`), and tails of messages.
-`lost` says how much of the posterior these tails are: beyond each end of each window, the law of the node given all
-values is taken to fall on as it does at the end, which bounds every law whose logarithm is concave there.
+numbers. Left out are numbers beyond the reach of the noise (`laws.REACH`), and tails of messages. `lost` says how much
+of the posterior these are, if laws fall on beyond an end as they do at it, which bounds every log-concave law.
 """
 
 from collections.abc import Callable

@@ -34,8 +34,7 @@ def intervals_of(
         statistics: their texts, as `pgsr.intervals` lists them.
         level: above 0 and below 1.
         kind: "posterior", "bootstrap" or "band", one that the release has.
-        number: draws or replicates to make, where some are made.
-        seed: of these.
+        number, seed: of draws or replicates, where some are made.
 
     Raises:
         ArgumentError: a text is no statistic of these regions and sizes, or the number is none.
