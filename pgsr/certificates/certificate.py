@@ -258,26 +258,28 @@ def violations(problem: Problem, estimate: Estimate) -> dict[str, int]:
     return counts
 
 
-def _stated_violations(stated: Conditions, x: np.ndarray, near: float) -> int:
+def _stated_violations(conditions: Conditions, x: np.ndarray, near: float) -> int:
     """Count cells beyond their bounds and rows beyond theirs, rows by as much as one of their cells may be off."""
-    rows, found = stated.rows, 0
-    scale = abs(rows).max(axis=1).toarray().ravel() if len(stated.row_lower) else np.zeros(0)
-    for matrix in () if x.dtype.kind != "i" else (rows, *([] if stated.choices is None else [stated.choices.rows])):
+    rows, violations = conditions.rows, 0
+    scale = abs(rows).max(axis=1).toarray().ravel() if len(conditions.row_lower) else np.zeros(0)
+    for matrix in (
+        () if x.dtype.kind != "i" else (rows, *([] if conditions.choices is None else [conditions.choices.rows]))
+    ):
         if matrix.nnz and float((abs(matrix) @ np.abs(x.astype(float))).max(initial=0.0)) >= UNBOUNDED:
             raise TooLargeError("coefficients of conditions times counts exceed 64-bit arithmetic; scale them down")
     for have, low, high, coefficient in (
-        (x, stated.lower, stated.upper, 1.0),
-        (rows @ x, stated.row_lower, stated.row_upper, scale),
+        (x, conditions.lower, conditions.upper, 1.0),
+        (rows @ x, conditions.row_lower, conditions.row_upper, scale),
     ):
         if not near:  # integers, which are no larger than what stands for no bound
-            found += int(((have < low) | (have > high)).sum())
+            violations += int(((have < low) | (have > high)).sum())
             continue
         allowed = near * coefficient + RELATIVE * np.abs(have)
         below = (low > -UNBOUNDED) & (have < low - allowed)
-        found += int((below | ((high < UNBOUNDED) & (have > high + allowed))).sum())
-    if stated.choices is not None:
-        found += int(stated.choices.broken(x, near, RELATIVE if near else 0.0).sum())
-    return found
+        violations += int((below | ((high < UNBOUNDED) & (have > high + allowed))).sum())
+    if conditions.choices is not None:
+        violations += int(conditions.choices.broken(x, near, RELATIVE if near else 0.0).sum())
+    return violations
 
 
 def _distance(problem: Problem, estimate: Estimate) -> float:
@@ -335,13 +337,13 @@ def _bound(problem: Problem, estimate: Estimate, multipliers: Multipliers | None
 
 def _prices_all(problem: Problem, multipliers: Multipliers | None) -> bool:
     """Say whether a bound by these multipliers knows all that was stated: rows and, with order and norm 1, bounds."""
-    stated = problem.conditions
-    if stated is None:
+    conditions = problem.conditions
+    if conditions is None:
         return True
-    if stated.choices is not None:
+    if conditions.choices is not None:
         return False
-    rows = not len(stated.row_lower) or (multipliers is not None and multipliers.conditions is not None)
-    kept = not problem.monotone or problem.norm == 2 or not stated.n_bounds
+    rows = not len(conditions.row_lower) or (multipliers is not None and multipliers.conditions is not None)
+    kept = not problem.monotone or problem.norm == 2 or not conditions.n_bounds
     bounds = kept or (multipliers is not None and multipliers.bounds is not None)
     return multipliers is not None and rows and bounds
 

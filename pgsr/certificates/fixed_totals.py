@@ -127,21 +127,21 @@ def totals_exceeding_arithmetic(problem: Problem) -> str | None:
     return None
 
 
-def stated_totals(stated: Conditions, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
+def stated_totals(conditions: Conditions, sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
     """Find the regions and totals of stated rows that fix totals, all sizes of one region at one number.
 
     Both have one entry per row, shape (rows,); the region is -1 where a row is something else.
     """
-    rows = stated.rows.sorted_indices()
-    regions, totals = np.full(len(stated.row_lower), -1), np.zeros(len(stated.row_lower), np.int64)
+    rows = conditions.rows.sorted_indices()
+    regions, totals = np.full(len(conditions.row_lower), -1), np.zeros(len(conditions.row_lower), np.int64)
     starts, widths = rows.indptr[:-1], np.diff(rows.indptr)
     region = np.searchsorted(sizes.first_cell, rows.indices[starts], "right") - 1
     # The places of so many cells of one region are its own, and from its first to its last they are all of them.
     last = rows.indices[starts + widths - 1]
     whole = (rows.indices[starts] == sizes.first_cell[region]) & (last == sizes.last_cell[region])
-    whole &= (widths == np.diff(sizes.first_cell)[region]) & (stated.row_lower == stated.row_upper)
+    whole &= (widths == np.diff(sizes.first_cell)[region]) & (conditions.row_lower == conditions.row_upper)
     weight = rows.data[starts]
     same = np.logical_and.reduceat(rows.data == np.repeat(weight, widths), starts) if len(starts) else whole
-    whole &= same & (stated.row_lower % weight == 0)
-    regions[whole], totals[whole] = region[whole], (stated.row_lower // weight)[whole]
+    whole &= same & (conditions.row_lower % weight == 0)
+    regions[whole], totals[whole] = region[whole], (conditions.row_lower // weight)[whole]
     return regions, totals

@@ -93,8 +93,8 @@ def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[list[np.ndarr
     tree, shapes = problem.hierarchy, _sums(problem)
     consistency, totals = [np.zeros(shape) for shape in shapes], np.zeros(tree.n_regions)
     if problem.consistent:
-        given = multipliers.consistency
-        parts = given if isinstance(given, tuple) else (given,)
+        prices = multipliers.consistency
+        parts = prices if isinstance(prices, tuple) else (prices,)
         flat = np.concatenate([np.zeros(0), *map(np.ravel, parts)])
         if flat.size != sum(table.size for table in consistency):
             wanted = " and ".join(map(str, shapes))
@@ -106,11 +106,11 @@ def prices_of(problem: Problem, multipliers: Multipliers) -> tuple[list[np.ndarr
             for table in consistency:
                 table[:, -1] = 0.0
     if problem.view is View.COUNTS and problem.totals is not None:
-        given = np.asarray(multipliers.totals, float).ravel()
+        prices = np.asarray(multipliers.totals, float).ravel()
         wanted = tree.n_regions if problem.totals is Totals.REGIONS else 1
-        if len(given) != wanted:
-            raise ProblemError(f"there are {len(given)} prices of totals; {problem!r} needs {wanted}")
-        totals[:wanted] = given
+        if len(prices) != wanted:
+            raise ProblemError(f"there are {len(prices)} prices of totals; {problem!r} needs {wanted}")
+        totals[:wanted] = prices
     return consistency, totals
 
 
@@ -140,8 +140,8 @@ class _Prices:
         tree, n_sizes = problem.hierarchy, problem.max_size + 1
         consistency, totals = prices_of(problem, multipliers)
         largest = max(float(np.abs(prices).max(initial=0.0)) for prices in (*consistency, totals))
-        stated = StatedPrices.of(problem, multipliers)
-        largest += 0.0 if stated is None else stated.largest
+        condition_prices = StatedPrices.of(problem, multipliers)
+        largest += 0.0 if condition_prices is None else condition_prices.largest
         if not largest <= _LARGEST_PRICE:
             return None
         consistency, totals = [prices * factor for prices in consistency], totals * factor
@@ -155,11 +155,13 @@ class _Prices:
         unit = 2.0**exponent
         consistency = [np.rint(prices / unit) * unit for prices in consistency]
         totals = np.rint(totals / unit) * unit
-        stated = None if stated is None else stated.on_grid(factor, unit)
+        condition_prices = None if condition_prices is None else condition_prices.on_grid(factor, unit)
         unmeasured = ~problem.measured
         if not problem.consistent:
             totals[unmeasured] = 0.0
-            stated = None if stated is None else stated.without(unmeasured[problem.sizes.region_of_cell])
+            condition_prices = (
+                None if condition_prices is None else condition_prices.without(unmeasured[problem.sizes.region_of_cell])
+            )
         else:
             for region in np.flatnonzero(unmeasured):  # parents first; all levels have the same sizes then
                 level = int(tree.level_of[region])
@@ -168,12 +170,12 @@ class _Prices:
                 above = consistency[level - 1][of_parent, free] if region else 0.0
                 if region < tree.n_inner:
                     costless = above + totals[region]
-                    if stated is not None:
-                        costless += problem.sizes.table(stated.cells, slice(region, region + 1))[0, free]
+                    if condition_prices is not None:
+                        costless += problem.sizes.table(condition_prices.cells, slice(region, region + 1))[0, free]
                     own = consistency[level][row, free]
                     held = _held_by_bounds(problem, int(region), own - costless)
                     consistency[level][row, free] = np.where(held, own, costless)
-        return cls(consistency, totals, stated, unit, bound)
+        return cls(consistency, totals, condition_prices, unit, bound)
 
     def net(self, problem: Problem, level: int, block: slice) -> np.ndarray:
         """Compute the net prices of some regions of one level, exactly."""

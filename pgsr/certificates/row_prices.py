@@ -39,10 +39,10 @@ def row_prices(problem: Problem, estimate: Estimate, multipliers: Multipliers) -
 
     Complexity: O(cells).
     """
-    stated, chains = problem.conditions, problem.view is View.CUMULATIVE and problem.monotone
+    conditions, chains = problem.conditions, problem.view is View.CUMULATIVE and problem.monotone
     if problem.integer or problem.norm != 2 or problem.view is View.RANKED:
         return None
-    if chains and stated is not None:
+    if chains and conditions is not None:
         return None
     consistency, order, totals = _by_level(problem, multipliers), [], multipliers.totals
     if chains:
@@ -54,7 +54,7 @@ def row_prices(problem: Problem, estimate: Estimate, multipliers: Multipliers) -
     parts = [-prices.ravel() for prices in consistency] if problem.consistent else []
     parts.append(np.asarray(totals, float)[regions_with_total(problem)])
     return np.concatenate(
-        [*parts, *order, _or_zeros(multipliers.conditions, 0 if stated is None else len(stated.names))]
+        [*parts, *order, _or_zeros(multipliers.conditions, 0 if conditions is None else len(conditions.names))]
     )
 
 

@@ -34,14 +34,18 @@ class StatedPrices:
         Raises:
             ProblemError: there are more or fewer of them than the problem has conditions.
         """
-        stated = problem.conditions
-        if stated is None or (multipliers.conditions is None and multipliers.bounds is None):
+        conditions = problem.conditions
+        if conditions is None or (multipliers.conditions is None and multipliers.bounds is None):
             return None
-        rows = _copied(multipliers.conditions, stated.row_lower.shape, "stated rows", problem)
-        bounds = _copied(multipliers.bounds, stated.lower.shape, "stated bounds", problem)
-        rows[((rows > 0) & (stated.row_lower <= -UNBOUNDED)) | ((rows < 0) & (stated.row_upper >= UNBOUNDED))] = 0.0
-        bounds[((bounds > 0) & (stated.lower <= -UNBOUNDED)) | ((bounds < 0) & (stated.upper >= UNBOUNDED))] = 0.0
-        return cls._summed(stated, rows, bounds)
+        rows = _copied(multipliers.conditions, conditions.row_lower.shape, "stated rows", problem)
+        bounds = _copied(multipliers.bounds, conditions.lower.shape, "stated bounds", problem)
+        rows[
+            ((rows > 0) & (conditions.row_lower <= -UNBOUNDED)) | ((rows < 0) & (conditions.row_upper >= UNBOUNDED))
+        ] = 0.0
+        bounds[((bounds > 0) & (conditions.lower <= -UNBOUNDED)) | ((bounds < 0) & (conditions.upper >= UNBOUNDED))] = (
+            0.0
+        )
+        return cls._summed(conditions, rows, bounds)
 
     @classmethod
     def _summed(cls, stated: Conditions, rows: np.ndarray, bounds: np.ndarray) -> "StatedPrices":

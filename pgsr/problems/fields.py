@@ -99,27 +99,16 @@ class ProblemFields:
             raise ProblemError("a region has weight 0, and levels have sizes of their own; measure every level")
 
     def _checked_weights(self) -> np.ndarray:
-        tree, measured = self.hierarchy, self._may_be_measured
-        weights = measured.astype(np.int64) if self.weights is None else as_array(self.weights)
-        if weights.ndim == 2:
-            self._require_cells("weights have one number per cell")
-        if (
-            weights.shape not in ((tree.n_regions,), (tree.n_regions, self.max_size + 1))
-            or weights.dtype.kind not in ("iuf" if self.takes_real_weights else "iu")
-            or (weights < 0).any()
-        ):
-            raise ProblemError(
-                "weights are one non-negative integer per region, or per cell in the shape of the values; scale "
-                "fractions up to integers"
-            )
-        real = weights.dtype.kind == "f"
-        if real and not (np.isfinite(weights) & ((weights == 0) | (weights >= 1))).all():
-            raise ProblemError("real weights are finite, and 0 or from 1 on; divide them by the smallest one")
-        if not real and int(weights.max()) > LARGEST_WEIGHT:
-            raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
-        weights = np.where(measured if weights.ndim == 1 else measured[:, None], weights, 0)
-        weights = weights.astype(np.float64 if real else np.int64)
-        if (weights[tree.leaves] == 0).any():
+        """Convert weights to int64 or float64, 0 where nothing is measured; shape (regions,), or that of the values."""
+        measured = self._may_be_measured
+        if self.weights is None:
+            weights = measured.astype(np.int64)
+        else:
+            weights = as_array(self.weights)
+            self._require_numbers(weights)
+            by_region = measured if weights.ndim == 1 else measured[:, None]
+            weights = np.where(by_region, weights, 0).astype(np.float64 if weights.dtype.kind == "f" else np.int64)
+        if (weights[self.hierarchy.leaves] == 0).any():
             raise ProblemError("a leaf has weight 0, so its values would be arbitrary; measure the last level")
         if weights.ndim == 2 and ((weights > 0).any(axis=1) & (weights == 0).any(axis=1)).any():
             raise ProblemError(
@@ -127,6 +116,23 @@ class ProblemFields:
                 "or none"
             )
         return weights
+
+    def _require_numbers(self, weights: np.ndarray) -> None:
+        """Raise `ProblemError` unless these numbers can be weights: their shape, kind and range."""
+        if weights.ndim == 2:
+            self._require_cells("weights have one number per cell")
+        n, kinds = self.hierarchy.n_regions, "iuf" if self.takes_real_weights else "iu"
+        fits = weights.shape in ((n,), (n, self.max_size + 1)) and weights.dtype.kind in kinds
+        if not fits or (weights < 0).any():
+            raise ProblemError(
+                "weights are one non-negative integer per region, or per cell in the shape of the values; scale "
+                "fractions up to integers"
+            )
+        if weights.dtype.kind != "f":
+            if int(weights.max()) > LARGEST_WEIGHT:
+                raise ProblemError(f"weights exceed {LARGEST_WEIGHT:,}; scale them down")
+        elif not (np.isfinite(weights) & ((weights == 0) | (weights >= 1))).all():
+            raise ProblemError("real weights are finite, and 0 or from 1 on; divide them by the smallest one")
 
     @property
     def takes_real_weights(self) -> bool:
@@ -400,15 +406,15 @@ class ProblemFields:
 
 def _checked_groups(groups: np.ndarray, n_regions: int) -> np.ndarray:
     """Convert to int64 of shape (regions,), or (1,) for the root's number alone."""
-    given = as_array(groups)
-    if given.shape not in ((n_regions,), (1,)) or given.dtype.kind not in "iu":
+    values = as_array(groups)
+    if values.shape not in ((n_regions,), (1,)) or values.dtype.kind not in "iu":
         raise ProblemError(
-            f"numbers of groups have shape {given.shape} and type {given.dtype}; give one integer per region, shape "
+            f"numbers of groups have shape {values.shape} and type {values.dtype}; give one integer per region, shape "
             f"({n_regions},), or the root's alone, shape (1,)"
         )
-    if (given > LARGEST_TOTAL).any():
-        raise ProblemError(f"a number of groups is {int(given.max())}; give numbers up to 2^62")
-    return given.astype(np.int64)
+    if (values > LARGEST_TOTAL).any():
+        raise ProblemError(f"a number of groups is {int(values.max())}; give numbers up to 2^62")
+    return values.astype(np.int64)
 
 
 def _contradicting_totals(tree: Hierarchy, totals: np.ndarray) -> str | None:

@@ -93,16 +93,16 @@ class FlowNodes:
                 arc, least, most = rows
                 np.maximum.at(lower, arc, least)
                 np.minimum.at(upper, arc, most)
-        found = self.network.cheapest(lower, upper, None if above is None else above.start)
-        if isinstance(found, FarFlow):
+        flow = self.network.cheapest(lower, upper, None if above is None else above.start)
+        if isinstance(flow, FarFlow):
             raise TooLargeError("counts times weights times cells exceed 2^58; scale the weights down")
-        if not self.network.is_proved(lower, upper, found):
+        if not self.network.is_proved(lower, upper, flow):
             raise Stopped(Status.FAILED, "a flow is not proved by its own prices; please report this problem")
-        if isinstance(found, Cut):
+        if isinstance(flow, Cut):
             return None
-        value = self.network.cost(found.x)
-        cells = (self.parts @ found.x[: self.parts.shape[1]]).reshape(self.shape)  # pyright: ignore
-        return Found(value, cells, value if self.exact else None, found)
+        value = self.network.cost(flow.x)
+        cells = (self.parts @ flow.x[: self.parts.shape[1]]).reshape(self.shape)  # pyright: ignore
+        return Found(value, cells, value if self.exact else None, flow)
 
 
 def _refused(problem: Problem) -> str | None:
@@ -135,12 +135,12 @@ class _Asked:
 
     @classmethod
     def of(cls, problem: Problem) -> "_Asked":
-        stated = problem.conditions
-        assert stated is not None, "there are choices"
-        assert stated.choices is not None, "there are choices"
-        choices, parts, n = stated.choices, parts_of(problem), problem.n_unknowns
+        conditions = problem.conditions
+        assert conditions is not None, "there are choices"
+        assert conditions.choices is not None, "there are choices"
+        choices, parts, n = conditions.choices, parts_of(problem), problem.n_unknowns
         w, y = problem.cell_weights, problem.target.ravel()
-        lower, upper = stated.lower.copy(), stated.upper.copy()
+        lower, upper = conditions.lower.copy(), conditions.upper.copy()
         totals, blocks, sides = problem.stated_totals, [], []
         if totals is not None and problem.view is View.CUMULATIVE:
             last = problem.max_size + (problem.max_size + 1) * np.arange(len(totals))
@@ -156,8 +156,8 @@ class _Asked:
             blocks.append(sparse.csr_array(each.astype(np.int64)))
             sides.append((totals, totals))
         n_fixed = sum(block.shape[0] for block in blocks)
-        blocks += [stated.rows, choices.rows]
-        sides += [(stated.row_lower, stated.row_upper), (choices.lower, choices.upper)]
+        blocks += [conditions.rows, choices.rows]
+        sides += [(conditions.row_lower, conditions.row_upper), (choices.lower, choices.upper)]
         m = sum(block.shape[0] for block in blocks)
         weight, noisy = np.zeros(m, np.int64), np.zeros(m, np.int64)
         weight[: used.sum()], noisy[: used.sum()] = costs[0]
@@ -165,7 +165,7 @@ class _Asked:
         low, high = (np.concatenate(side) for side in zip(*sides, strict=True))
         of_choices = tuple(choices.names[k] for k in choices.choice[choices.alternative].tolist())
         rows = SumRows.of(matrix, low, high, parts, problem.integer)
-        return cls(problem, choices, parts, rows, n_fixed, weight, noisy, stated.names + of_choices)
+        return cls(problem, choices, parts, rows, n_fixed, weight, noisy, conditions.names + of_choices)
 
     def nodes(self, leaving_out: bool) -> FlowNodes | str:
         families, kept, reason = self.families(leaving_out)
@@ -207,11 +207,11 @@ class _Asked:
         if lost.any() and not leaving_out:
             return None, fixed, f"{self.name_of(int(np.argmax(lost)))} is no sum of cells, each once"
         kept = np.flatnonzero(sets)
-        found = two_families(sparse.csr_array(rows.sets[kept]))
-        if isinstance(found, SetArcs):
-            return found, kept, ""
+        pair = two_families(sparse.csr_array(rows.sets[kept]))
+        if isinstance(pair, SetArcs):
+            return pair, kept, ""
         many = f"{self.problem.label} has sums with too many cells in common to be looked at as a flow"
-        if found is None:
+        if pair is None:
             return None, kept, many
         kept = np.flatnonzero(sets & fixed)
         base = two_families(sparse.csr_array(rows.sets[kept]))
@@ -219,9 +219,9 @@ class _Asked:
             return None, kept, f"{self.problem.label} is no flow through a network"
         for row in np.flatnonzero(sets & ~fixed)[: _MOST_LEFT_OUT if leaving_out else None].tolist():
             more = np.append(kept, row)
-            found = two_families(sparse.csr_array(rows.sets[more]))
-            if isinstance(found, SetArcs):
-                kept, base = more, found
+            pair = two_families(sparse.csr_array(rows.sets[more]))
+            if isinstance(pair, SetArcs):
+                kept, base = more, pair
             elif not leaving_out:
                 return None, kept, f"{self.name_of(row)} fits into no network beside the other sums of the problem"
         return base, kept, ""

@@ -138,22 +138,22 @@ def _alternative(choices: Choices, number: int, problem: Problem) -> _Alternativ
     )
 
 
-def _joined(stated: Conditions, more: tuple[_Alternative, ...]) -> Conditions:
+def _joined(conditions: Conditions, more: tuple[_Alternative, ...]) -> Conditions:
     """State some alternatives besides."""
     if not more:
-        return stated
-    lower, upper = stated.lower.copy(), stated.upper.copy()
+        return conditions
+    lower, upper = conditions.lower.copy(), conditions.upper.copy()
     for one in more:
         np.maximum.at(lower, one.cells, one.lower)
         np.minimum.at(upper, one.cells, one.upper)
     return replace(
-        stated,
+        conditions,
         lower=lower,
         upper=upper,
-        rows=sparse.csr_array(sparse.vstack([stated.rows, *(one.rows for one in more)])),
-        row_lower=np.concatenate([stated.row_lower, *(one.row_lower for one in more)]),
-        row_upper=np.concatenate([stated.row_upper, *(one.row_upper for one in more)]),
-        names=stated.names + tuple(one.name for one in more for _ in one.row_lower),
+        rows=sparse.csr_array(sparse.vstack([conditions.rows, *(one.rows for one in more)])),
+        row_lower=np.concatenate([conditions.row_lower, *(one.row_lower for one in more)]),
+        row_upper=np.concatenate([conditions.row_upper, *(one.row_upper for one in more)]),
+        names=conditions.names + tuple(one.name for one in more for _ in one.row_lower),
     )
 
 

@@ -91,20 +91,20 @@ class ChoiceTree(GatedMethod):
         nodes = FlowNodes.of(problem)
         nodes = MethodNodes.of(problem) if isinstance(nodes, str) else nodes
         assert not isinstance(nodes, str), "the gate asked"
-        found = best_first(nodes, self.most, deadline)
+        search = best_first(nodes, self.most, deadline)
         seconds = Seconds(solve=deadline.spent)
-        if found.best is not None:
-            return self._judged(problem, found, found.best, seconds)
-        if found.complete and found.bound == float("inf"):
+        if search.best is not None:
+            return self._judged(problem, search, search.best, seconds)
+        if search.complete and search.bound == float("inf"):
             reason = (
-                f"every combination of alternatives contradicts the other conditions; {found.n_solved:,} problems "
+                f"every combination of alternatives contradicts the other conditions; {search.n_solved:,} problems "
                 "without choices prove it"
             )
             return Result(Status.INFEASIBLE, reason, seconds=seconds)
-        reason = f"no point that keeps all choices in {found.n_solved:,} problems without choices; {self._remedy}"
+        reason = f"no point that keeps all choices in {search.n_solved:,} problems without choices; {self._remedy}"
         return Result(Status.TIMED_OUT, reason, seconds=seconds)
 
-    def _judged(self, problem: Problem, found: Searched, best: Found, seconds: Seconds) -> Result:
+    def _judged(self, problem: Problem, search: Searched, best: Found, seconds: Seconds) -> Result:
         values = best.cells if problem.integer or best.cells is None else best.cells.astype(float)
         assert values is not None, "a point that keeps all choices has cells"
         estimate = Estimate(problem.hierarchy, problem.view, values)
@@ -112,13 +112,13 @@ class ChoiceTree(GatedMethod):
         if not certificate.feasible:
             reason = f"the point that the tree found breaks conditions: {certificate!r}; please report this problem"
             return Result(Status.FAILED, reason, None, certificate, seconds, refused=estimate)
-        bound = found.bound if problem.integer else float(found.bound)
+        bound = search.bound if problem.integer else float(search.bound)
         certificate = certificate.with_bound(bound, ALTERNATIVES)
         gap = certificate.gap or 0.0
         if certificate.optimal or (not problem.integer and gap <= PROVED_GAP):
             return Result(Status.OPTIMAL, "", estimate, certificate, seconds)
-        reason = f"within a relative gap of {gap:.1e} of the optimum, proved by {found.n_solved:,} problems without "
-        reason += "choices" if found.complete else f"choices; {self._remedy}"
+        reason = f"within a relative gap of {gap:.1e} of the optimum, proved by {search.n_solved:,} problems without "
+        reason += "choices" if search.complete else f"choices; {self._remedy}"
         return Result(Status.FEASIBLE, reason, estimate, certificate, seconds)
 
     def __repr__(self) -> str:

@@ -144,33 +144,35 @@ class _Search:
     def looked_at(self, decided: Decided, above: Found | None) -> _Waiting | None:
         """Solve a node; returns it if there is something to decide in it that may lead to a better point."""
         self.n_solved += 1
-        found = self.nodes.solved(decided, above, self.deadline)
+        solution = self.nodes.solved(decided, above, self.deadline)
         if self.root is None:
-            self.root = found
-        if found is None:
+            self.root = solution
+        if solution is None:
             return None
-        choice = self.to_decide(decided, found)
+        choice = self.to_decide(decided, solution)
         if choice is None:
-            self.floor = min(self.floor, found.bound)
-            if found.value is not None and found.value < (math.inf if self.best is None else self.best.value or 0):
-                self.best = found
+            self.floor = min(self.floor, solution.bound)
+            if solution.value is not None and solution.value < (
+                math.inf if self.best is None else self.best.value or 0
+            ):
+                self.best = solution
             return None
-        if not self.promises(found.bound):
-            self.floor = min(self.floor, found.bound)
+        if not self.promises(solution.bound):
+            self.floor = min(self.floor, solution.bound)
             return None
         if len(self.waiting) * self.nodes.start_bytes > _KEPT_BYTES and self.root is not None:
-            found = replace(found, start=self.root.start)
+            solution = replace(solution, start=self.root.start)
         depth = len(decided) - decided.count(UNDECIDED)
-        return found.bound, -depth, self.n_solved, decided, choice, replace(found, cells=None)
+        return solution.bound, -depth, self.n_solved, decided, choice, replace(solution, cells=None)
 
-    def to_decide(self, decided: Decided, found: Found) -> int | None:
+    def to_decide(self, decided: Decided, solution: Found) -> int | None:
         """Choose what the point of a node breaks most, of what is not decided; None where all choices hold, or are."""
         open_ones = np.array(decided) == UNDECIDED
-        if found.cells is None:
+        if solution.cells is None:
             return int(np.argmax(open_ones)) if open_ones.any() else None
-        missed = np.where(open_ones, missed_by(self.nodes.choices, found.cells), 0.0)
+        missed = np.where(open_ones, missed_by(self.nodes.choices, solution.cells), 0.0)
         near, relative = (0.0, 0.0) if self.nodes.whole else (CONDITION, RELATIVE)
-        broken = self.nodes.choices.broken(found.cells, near, relative) & open_ones
+        broken = self.nodes.choices.broken(solution.cells, near, relative) & open_ones
         return int(np.argmax(np.where(broken, missed + 1.0, 0.0))) if broken.any() else None
 
     def promises(self, bound: int | float) -> bool:

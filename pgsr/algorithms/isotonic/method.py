@@ -101,13 +101,13 @@ class Isotonic(GatedMethod):
         return Result(Status.OPTIMAL if proved else Status.FEASIBLE, "", estimate, certificate, seconds)
 
     def _row(self, problem: Problem, region: int, y: np.ndarray) -> np.ndarray:
-        stated = problem.conditions
+        conditions = problem.conditions
         if problem.view is View.RANKED:
             return self._fit(problem, y, problem.max_size)
-        if stated is not None:
+        if conditions is not None:
             assert isinstance(problem.norm, int), "supports refuses other norms"
             own = slice(problem.first_cell[region], problem.first_cell[region + 1])
-            lower, upper = np.maximum(stated.lower[own], _least(problem)), stated.upper[own]
+            lower, upper = np.maximum(conditions.lower[own], _least(problem)), conditions.upper[own]
             if problem.totals is Totals.REGIONS:
                 total = int(problem.region_totals[region])
                 upper = np.minimum(upper, total)

@@ -54,13 +54,13 @@ def optimum_by_flow(problem: Problem, deadline: Deadline) -> tuple[Estimate, Mul
     known = np.full(tree.n_regions, UNKNOWN, np.int64)
     if problem.totals is Totals.REGIONS:
         known[tree.leaves] = problem.region_totals[tree.leaves]
-    tables, found = solve(FlowPart(tree, problem.tables, problem.w, known), total, deadline)
+    tables, flow_prices = solve(FlowPart(tree, problem.tables, problem.w, known), total, deadline)
     prices = np.zeros({None: 0, Totals.ROOT: 1, Totals.REGIONS: tree.n_regions}[problem.totals])
     if total is not None:
-        prices[0] = found.top[0]
+        prices[0] = flow_prices.top[0]
     elif problem.totals is Totals.REGIONS:  # what one more group in a leaf is paid
-        prices[tree.leaves] = -found.leaves
-    consistency = of_levels([table.astype(float) for table in found.inner], problem.sizes)
+        prices[tree.leaves] = -flow_prices.leaves
+    consistency = of_levels([table.astype(float) for table in flow_prices.inner], problem.sizes)
     return Estimate(tree, View.COUNTS, tables), Multipliers(consistency, prices)
 
 

@@ -131,13 +131,13 @@ def _by_flow(problem: Problem, deadline: Deadline) -> Result:
 
 def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | MixedTrees, float, Any]:
     """Find the trees of all sizes, the root's price, and the prices of inner regions as these trees have them."""
-    tree, y, stated = problem.hierarchy, problem.target, problem.conditions
+    tree, y, conditions = problem.hierarchy, problem.target, problem.conditions
     slack = SLACK if problem.integer else 0.0
     intervals, bounds = None, ()
-    if stated is not None:
-        bounds = stated.lower.reshape(y.shape), stated.upper.reshape(y.shape)
+    if conditions is not None:
+        bounds = conditions.lower.reshape(y.shape), conditions.upper.reshape(y.shape)
         intervals = CellBounds.of(tree, *bounds, downwards=problem.integer)
-    if stated is None or intervals is None or not len(intervals.sizes):
+    if conditions is None or intervals is None or not len(intervals.sizes):
         trees = SizeTrees.of(tree, y, problem.w)
         return trees, *optimal_prices(trees, total, slack)
     reason = intervals.contradiction(tree, y.shape[1], total, *bounds)

@@ -91,7 +91,7 @@ class RegionFlow:
         price is its mu less that of the next one above, and an inner region's mu is paid on to its children.
         """
         fixed, problem, mu = self.fixed, self.problem, self.mu.copy()
-        tree, stated = problem.hierarchy, problem.conditions
+        tree, conditions = problem.hierarchy, problem.conditions
         y, w = problem.target[tree.leaves], problem.w[tree.leaves]
         wanted = fixed.highest((self.below[tree.parent[tree.leaves]] + 2.0 * w[:, None] * y).max(axis=1))
         for k in np.flatnonzero(fixed.totals == 0):  # regions before those below them
@@ -101,7 +101,7 @@ class RegionFlow:
         public, rows = fixed.rows < 0, fixed.rows[fixed.rows >= 0]
         totals = np.zeros(0 if problem.totals is None else 1 if problem.totals is Totals.ROOT else tree.n_regions)
         totals[fixed.regions[public]] = prices[public]
-        of_rows = None if stated is None else np.zeros(len(stated.row_lower))
+        of_rows = None if conditions is None else np.zeros(len(conditions.row_lower))
         if of_rows is not None:
             of_rows[rows] = prices[~public]
         consistency = self.below[:-1] + np.append(mu, 0.0)[fixed.within[: tree.n_inner], None]

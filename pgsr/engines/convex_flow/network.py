@@ -93,20 +93,20 @@ class ConvexNetwork:
             return ConvexFlow(arcs[:, 0].copy(), price - price[0])
         return Cut(reached > 0) if status == kernel.CUT else FarFlow()
 
-    def is_proved(self, lower: np.ndarray, upper: np.ndarray, found: ConvexFlow | Cut) -> bool:
+    def is_proved(self, lower: np.ndarray, upper: np.ndarray, answer: ConvexFlow | Cut) -> bool:
         """Check in integers that a flow is a cheapest one, or that there is none because of a cut.
 
         A flow that balances every vertex is, if at some prices each arc alone could do no better: one unit more costs
         at least what it is paid, where its bound allows one, and one unit less saves at most that.
         """
-        if isinstance(found, Cut):
+        if isinstance(answer, Cut):
             if (lower > upper).any():
                 return True
-            into, out_of = found.inside[self.end], found.inside[self.start]
+            into, out_of = answer.inside[self.end], answer.inside[self.start]
             enters, leaves = into & ~out_of, out_of & ~into
             bounded = (lower[enters] > -FREE).all() and (upper[leaves] < FREE).all()
             return bool(bounded) and sum(lower[enters].tolist()) > sum(upper[leaves].tolist())
-        x, paid = found.x, found.price[self.end] - found.price[self.start]
+        x, paid = answer.x, answer.price[self.end] - answer.price[self.start]
         inflow = np.zeros(self.n_vertices, np.int64)
         np.add.at(inflow, self.end, x)
         np.subtract.at(inflow, self.start, x)

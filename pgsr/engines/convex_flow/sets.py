@@ -54,15 +54,15 @@ def two_families(sets: sparse.csr_array) -> SetArcs | int | None:
     n_sets, n = sets.shape  # pyright: ignore
     size = np.diff(sets.indptr)
     arc, start, end = np.full(n_sets, -1), [np.zeros(n, np.int64)], [np.zeros(n, np.int64)]
-    taken, vertices, n_arcs = np.zeros(n, bool), 1, n
+    used, vertices, n_arcs = np.zeros(n, bool), 1, n
     for family in (0, 1):
         vertex, outer = np.zeros(n_sets, np.int64), np.zeros(n_sets, np.int64)
         around_now, innermost = np.full(n, -1), np.zeros(n, np.int64)
         members = np.flatnonzero(colour == family)
         for k in members[np.argsort(size[members], kind="stable")].tolist():
             inside = sets.indices[sets.indptr[k] : sets.indptr[k + 1]]
-            if len(inside) == 1 and not taken[inside[0]]:
-                taken[inside[0]], arc[k] = True, inside[0]
+            if len(inside) == 1 and not used[inside[0]]:
+                used[inside[0]], arc[k] = True, inside[0]
                 continue
             vertex[k], arc[k] = vertices, n_arcs
             vertices, n_arcs = vertices + 1, n_arcs + 1

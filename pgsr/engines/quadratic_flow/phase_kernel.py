@@ -176,11 +176,11 @@ def _block(around, arcs, price, excess, sign, inside, n_inside, level, arc, path
             path[0] = source
             # Depth first: ahead along a step of length 0 to the next lower level, or back where none of v is left. An
             # arc that led nowhere stays passed over, as levels do not change in a turn.
-            last, found = 0, False
-            while last >= 0 and not found:
+            last, arrived = 0, False
+            while last >= 0 and not arrived:
                 v = np.int64(path[last])
                 if level[v] == 0:
-                    found = v == 0 or sign * excess[v] < 0
+                    arrived = v == 0 or sign * excess[v] < 0
                     ahead = False
                 else:
                     ahead = False
@@ -192,11 +192,11 @@ def _block(around, arcs, price, excess, sign, inside, n_inside, level, arc, path
                             ahead = True
                         else:
                             arc[v] += 1
-                if not ahead and not found:
+                if not ahead and not arrived:
                     last -= 1
                     if last >= 0:
                         arc[path[last]] += 1
-            if not found:
+            if not arrived:
                 break
             # One unit along the whole path.
             excess[source] -= sign

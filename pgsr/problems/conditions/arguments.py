@@ -20,13 +20,13 @@ def checked_regions(region: Any, level: Any) -> tuple[tuple[Path, ...] | None, i
         raise ProblemError(f"level={level!r}; give 0 for the root's, 1 for the level below it, and so on")
     if region is None:
         return None, None if level is None else int(level)
-    given = [region] if isinstance(region, tuple) and not (region and isinstance(region[0], tuple)) else region
-    good = isinstance(given, list | tuple) and len(given) > 0
+    regions = [region] if isinstance(region, tuple) and not (region and isinstance(region[0], tuple)) else region
+    good = isinstance(regions, list | tuple) and len(regions) > 0
     if not good or not all(
-        isinstance(path, tuple) and path and all(isinstance(n, str) for n in path) for path in given
+        isinstance(path, tuple) and path and all(isinstance(n, str) for n in path) for path in regions
     ):
         raise ProblemError(f"region={region!r}; a region is its path from the root, ('US', 'GA'), several are a list")
-    return tuple(given), None
+    return tuple(regions), None
 
 
 def checked_size(size: Any) -> "int | slice | None":

@@ -165,7 +165,7 @@ def _product(matrix: "scipy.sparse.csr_array", values: np.ndarray) -> np.ndarray
 
 
 def _numbers(choice: Either, place: ProblemCells) -> Choices:
-    found = []
+    numbers = []
     for number, side in enumerate(choice.alternatives):
         for condition in side:
             left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
@@ -174,8 +174,8 @@ def _numbers(choice: Either, place: ProblemCells) -> Choices:
             matrix.eliminate_zeros()
             if not np.diff(matrix.indptr).all():
                 raise ProblemError(f"{condition.name} leaves no unknown; state a condition between different cells")
-            found.append((number, condition, left, right, matrix))
-    counts = {matrix.shape[0] for *_, matrix in found}  # pyright: ignore[reportOptionalSubscript]
+            numbers.append((number, condition, left, right, matrix))
+    counts = {matrix.shape[0] for *_, matrix in numbers}  # pyright: ignore[reportOptionalSubscript]
     n = max(counts)
     if counts - {1, n}:
         raise ProblemError(
@@ -184,7 +184,7 @@ def _numbers(choice: Either, place: ProblemCells) -> Choices:
     sides = len(choice.alternatives)
     blocks, lows, highs, of = [], [], [], []
     words: list[list[list[str]]] = [[[] for _ in range(sides)] for _ in range(n)]
-    for number, condition, left, right, matrix in found:
+    for number, condition, left, right, matrix in numbers:
         entries = np.arange(n) if matrix.shape[0] == n else np.zeros(n, np.int64)
         bound = (right.constant - left.constant)[entries]
         blocks.append(matrix[entries])
@@ -194,7 +194,7 @@ def _numbers(choice: Either, place: ProblemCells) -> Choices:
         names = zip(left.names(entries), right.names(entries), strict=True)
         for entry, (a, b) in enumerate(names):
             words[entry][number].append(f"{a} {condition.relation} {b}")
-    if int(np.abs(np.concatenate([right.constant - left.constant for _, _, left, right, _ in found])).max()) > (
+    if int(np.abs(np.concatenate([right.constant - left.constant for _, _, left, right, _ in numbers])).max()) > (
         LARGEST_NUMBER
     ):
         raise ProblemError(f"a number of {choice.name} exceeds 2^50; scale the condition down")

@@ -38,20 +38,20 @@ class Surroundings:
     totals: np.ndarray
 
 
-def is_decided_by_sums(stated: Conditions, place: ProblemCells, around: Surroundings) -> bool:
+def is_decided_by_sums(conditions: Conditions, place: ProblemCells, around: Surroundings) -> bool:
     """Say whether `contradicting_conditions` finds every contradiction.
 
     Without rows and order, cells of one size form a tree, in which every value between the sums of bounds is reached
     by sharing; the root's total couples the trees once more. Regions alone are decided one by one. Otherwise
     contradictions may be hidden deeper.
     """
-    if not stated.bounds_alone:
+    if not conditions.bounds_alone:
         return False
     coupled = around.monotone or (place.view is View.COUNTS and len(around.totals) > 1)
     return not around.consistent or not coupled
 
 
-def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Surroundings) -> str | None:
+def contradicting_conditions(conditions: Conditions, place: ProblemCells, around: Surroundings) -> str | None:
     """Say why no point satisfies the conditions, or return None where none is found.
 
     Every cell has an interval, which starts from stated bounds, signs and public totals. Order, sums over children,
@@ -74,20 +74,20 @@ def contradicting_conditions(stated: Conditions, place: ProblemCells, around: Su
         >>> contradicting_conditions(stated, place, around)
         'cells(US, 1) would have to be at least 4 and at most 3, by cells(level 1, 1) >= 2; cells(level 0, 1) <= 3'
     """
-    search = _begun(stated, place, around)
+    search = _begun(conditions, place, around)
     if search is None:
         return None
-    return search.one_sweep() if is_decided_by_sums(stated, place, around) else search.rounds()
+    return search.one_sweep() if is_decided_by_sums(conditions, place, around) else search.rounds()
 
 
-def intervals(stated: Conditions, place: ProblemCells, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
+def intervals(conditions: Conditions, place: ProblemCells, around: Surroundings) -> tuple[np.ndarray, np.ndarray]:
     """Compute two numbers that each cell of every point is between, -inf or inf where none is found.
 
     Choices are not looked into. Shape (cells,) each.
     """
-    search = _begun(stated, place, around, every_size=True)
+    search = _begun(conditions, place, around, every_size=True)
     if search is None:
-        low, high = _ends(stated.lower, stated.upper)
+        low, high = _ends(conditions.lower, conditions.upper)
         return np.maximum(low, 0.0) if around.nonnegative else low, high
     search.rounds()
     low, high = (part.reshape(place.hierarchy.n_regions, -1) for part in (search.low, search.high))
@@ -102,11 +102,13 @@ def _ends(lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return low, high
 
 
-def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_size: bool = False) -> "_Search | None":
+def _begun(
+    conditions: Conditions, place: ProblemCells, around: Surroundings, every_size: bool = False
+) -> "_Search | None":
     """Begin the search with what is stated of single cells; None where numbers are too large for it."""
-    decided = is_decided_by_sums(stated, place, around) and not every_size
+    decided = is_decided_by_sums(conditions, place, around) and not every_size
     sizes, names = place.sizes, np.arange(place.sizes.max_sizes[0] + 1)
-    low, high, counts = stated.lower, stated.upper, place.view is View.COUNTS
+    low, high, counts = conditions.lower, conditions.upper, place.view is View.COUNTS
     if decided and counts and not around.monotone:  # of sizes without bounds one stands for all
         shape = sizes.hierarchy.n_regions, len(names)
         low, high = low.reshape(shape), high.reshape(shape)
@@ -128,9 +130,9 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
         last = sizes.last_cell[:n]
         low[last], high[last] = np.maximum(low[last], totals), np.minimum(high[last], totals)
     largest = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (low, high, totals))
-    sides = np.concatenate([stated.row_lower, stated.row_upper]).astype(float)
+    sides = np.concatenate([conditions.row_lower, conditions.row_upper]).astype(float)
     sides = float(np.abs(sides[np.abs(sides) < UNBOUNDED]).max(initial=0.0))
-    in_rows = float(abs(stated.rows).sum(axis=1).max()) if len(stated.row_lower) else 0.0
+    in_rows = float(abs(conditions.rows).sum(axis=1).max()) if len(conditions.row_lower) else 0.0
     terms = max(float(low.size), in_rows)  # no sum of ends up to `farthest` leaves the numbers that are exact
     if sides + largest * terms > LARGEST:
         return None
@@ -138,7 +140,7 @@ def _begun(stated: Conditions, place: ProblemCells, around: Surroundings, every_
     while not around.integer and unit > FINEST and 2 * (sides + largest * terms) <= LARGEST * unit:
         unit /= 2
     farthest = np.floor((LARGEST * unit - sides) / terms / unit) * unit
-    return _Search(stated, place, around, names, layout, low, high, unit, farthest)
+    return _Search(conditions, place, around, names, layout, low, high, unit, farthest)
 
 
 @dataclass(eq=False)

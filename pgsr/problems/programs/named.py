@@ -122,7 +122,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     moved = np.zeros_like(program.origin) if shifted else program.origin
     cells = _cells(problem, regions, "z" if shifted else "x")
     variables, added_equal, added_order = _added_names(problem, cells, _alternatives(program))
-    stated = NamedProgram(
+    in_x = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
         -2 * program.weight * moved if program.norm == 2 else np.zeros(program.n, np.int64),
@@ -134,7 +134,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
         _notes(problem, regions, shifted),
         program.origin[: program.n_cells] if shifted else None,
     )
-    return stated if program.norm == 2 else _magnitudes(stated, program, variables, moved)
+    return in_x if program.norm == 2 else _magnitudes(in_x, program, variables, moved)
 
 
 def row_names(problem: Statement, names: str) -> Names:
@@ -224,20 +224,20 @@ def _moved(
     problem: Statement, program: Program, y: np.ndarray
 ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows and bounds in y + z, computed in integers: equalities, order, and then rows as they were stated."""
-    stated = problem.conditions
+    conditions = problem.conditions
     n_equal, n_above = len(program.right), len(program.order_right)
-    if stated is not None:
-        equal, above, below = (int(side.sum()) for side in stated_sides(stated))
+    if conditions is not None:
+        equal, above, below = (int(side.sum()) for side in stated_sides(conditions))
         n_equal, n_above = n_equal - equal, n_above - above - below
     blocks = [program.matrix[:n_equal], program.order[:n_above]]
     right = (program.right + program.matrix.astype(np.int64) @ y)[:n_equal]
     limit = (program.order_right + program.order.astype(np.int64) @ y)[:n_above]
     lower, upper = [right, np.full(n_above, -np.inf)], [right, limit]
-    if stated is not None:
-        blocks.append(widened(sparse.csr_array(stated.rows.astype(float)), program.n))
-        have = stated.rows @ (program.origin - y)[: program.n_cells]
-        lower.append(np.where(stated.row_lower > -UNBOUNDED, stated.row_lower - have, -np.inf))
-        upper.append(np.where(stated.row_upper < UNBOUNDED, stated.row_upper - have, np.inf))
+    if conditions is not None:
+        blocks.append(widened(sparse.csr_array(conditions.rows.astype(float)), program.n))
+        have = conditions.rows @ (program.origin - y)[: program.n_cells]
+        lower.append(np.where(conditions.row_lower > -UNBOUNDED, conditions.row_lower - have, -np.inf))
+        upper.append(np.where(conditions.row_upper < UNBOUNDED, conditions.row_upper - have, np.inf))
     rows = (
         sparse.csr_array(sparse.vstack(blocks)),
         np.concatenate(lower).astype(float),
@@ -246,32 +246,32 @@ def _moved(
     return *rows, program.lower + y, program.upper + y
 
 
-def _magnitudes(stated: NamedProgram, program: Program, cells: Names, moved: np.ndarray) -> NamedProgram:
+def _magnitudes(squares: NamedProgram, program: Program, cells: Names, moved: np.ndarray) -> NamedProgram:
     """Add x[j] - up[j] + down[j] = y[j] for every cell with weight, 0 for deviations; minimise sum w (up + down)."""
     measured = np.flatnonzero(program.weight)
     k, n = len(measured), program.n
     rows, one = np.tile(np.arange(k), 3), np.ones(k)
     columns = np.concatenate([measured, n + np.arange(k), n + k + np.arange(k)])
     link = sparse.csr_array((np.concatenate([one, -one, one]), (rows, columns)), shape=(k, n + 2 * k))
-    matrix, y, weight = stated.matrix, moved[measured].astype(float), program.weight[measured]
-    wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(stated.m, n + 2 * k))
+    matrix, y, weight = squares.matrix, moved[measured].astype(float), program.weight[measured]
+    wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(squares.m, n + 2 * k))
     kinds = [_renamed(cells, kind, measured) for kind in ("up", "down", "distance")]
-    words = "x = y + up - down; the answer is x" if stated.origin is None else "z = up - down; the answer is z"
+    words = "x = y + up - down; the answer is x" if squares.origin is None else "z = up - down; the answer is z"
     return NamedProgram(
-        stated.label,
+        squares.label,
         np.zeros(n + 2 * k, np.int64),
-        np.concatenate([stated.linear, weight, weight]),
+        np.concatenate([squares.linear, weight, weight]),
         0,
         sparse.csr_array(sparse.vstack([wider, link])),
-        np.concatenate([stated.row_lower, y]),
-        np.concatenate([stated.row_upper, y]),
-        np.concatenate([stated.lower, np.zeros(2 * k)]),
-        np.concatenate([stated.upper, np.full(2 * k, np.inf)]),
-        np.concatenate([stated.integer, np.zeros(2 * k, bool)]),
+        np.concatenate([squares.row_lower, y]),
+        np.concatenate([squares.row_upper, y]),
+        np.concatenate([squares.lower, np.zeros(2 * k)]),
+        np.concatenate([squares.upper, np.full(2 * k, np.inf)]),
+        np.concatenate([squares.integer, np.zeros(2 * k, bool)]),
         cells + kinds[0] + kinds[1],
-        stated.rows + kinds[2],
-        (*stated.notes, f"distance is up + down, where {words} alone"),
-        stated.origin,
+        squares.rows + kinds[2],
+        (*squares.notes, f"distance is up + down, where {words} alone"),
+        squares.origin,
     )
 
 

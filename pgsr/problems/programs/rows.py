@@ -187,16 +187,16 @@ def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
 
     a[k] z = b[k] - a[k] y,    a[k] z <= upper[k] - a[k] y,    -a[k] z <= a[k] y - lower[k]
     """
-    y, stated = problem.cells, problem.conditions
-    if stated is None:
+    y, conditions = problem.cells, problem.conditions
+    if conditions is None:
         return _none(y.size), _none(y.size), _none(y.size)
-    have = stated.rows @ y
-    equal, above, below = stated_sides(stated)
-    rows = sparse.csr_array(stated.rows.astype(float))
+    have = conditions.rows @ y
+    equal, above, below = stated_sides(conditions)
+    rows = sparse.csr_array(conditions.rows.astype(float))
     return (
-        (sparse.csr_array(rows[equal]), stated.row_lower[equal] - have[equal]),
-        (sparse.csr_array(rows[above]), stated.row_upper[above] - have[above]),
-        (sparse.csr_array(-rows[below]), have[below] - stated.row_lower[below]),
+        (sparse.csr_array(rows[equal]), conditions.row_lower[equal] - have[equal]),
+        (sparse.csr_array(rows[above]), conditions.row_upper[above] - have[above]),
+        (sparse.csr_array(-rows[below]), have[below] - conditions.row_lower[below]),
     )
 
 

@@ -101,17 +101,17 @@ class Sources:
     @classmethod
     def of(cls, tree: Hierarchy, known: np.ndarray) -> "Sources":
         """Compute the sources from totals of regions, `UNKNOWN` where there is none; shape (regions,)."""
-        stated = known != UNKNOWN
+        public = known != UNKNOWN
         below, covered = np.zeros(tree.n_regions, np.int64), np.zeros(tree.n_regions, bool)
         for level in range(tree.n_levels - 2, -1, -1):
             here, under = tree.level(level), tree.level(level + 1)
             starts = tree.first_child[here] - here.stop
-            inside = np.where(stated[under], known[under], below[under])
+            inside = np.where(public[under], known[under], below[under])
             below[here] = np.add.reduceat(inside, starts)
-            covered[here] = np.logical_and.reduceat(stated[under] | covered[under], starts)
-        source = np.where(stated, np.arange(tree.n_regions), UNKNOWN)
+            covered[here] = np.logical_and.reduceat(public[under] | covered[under], starts)
+        source = np.where(public, np.arange(tree.n_regions), UNKNOWN)
         for level in range(1, tree.n_levels):
             here = tree.level(level)
-            source[here] = np.where(stated[here], source[here], source[tree.parent[here]])
-        supply = np.where(stated & ~covered, known - below, 0)
+            source[here] = np.where(public[here], source[here], source[tree.parent[here]])
+        supply = np.where(public & ~covered, known - below, 0)
         return cls(source[tree.leaves], supply)

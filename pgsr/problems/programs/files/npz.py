@@ -109,20 +109,20 @@ def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
             yield f"problem_{field.name}", value
 
 
-def _of_conditions(stated: Conditions) -> Iterator[tuple[str, Any]]:
+def _of_conditions(conditions: Conditions) -> Iterator[tuple[str, Any]]:
     for name in ("lower", "upper", "row_lower", "row_upper"):
-        yield f"conditions_{name}", getattr(stated, name)
+        yield f"conditions_{name}", getattr(conditions, name)
     for name in ("data", "indices", "indptr", "shape"):
-        yield f"conditions_rows_{name}", getattr(stated.rows, name)
-    yield "conditions_texts", json.dumps([stated.names, stated.stated])
-    if stated.sources is not None:
-        yield "conditions_sources", stated.sources
-    if stated.choices is not None:
+        yield f"conditions_rows_{name}", getattr(conditions.rows, name)
+    yield "conditions_texts", json.dumps([conditions.names, conditions.stated])
+    if conditions.sources is not None:
+        yield "conditions_sources", conditions.sources
+    if conditions.choices is not None:
         for name in ("data", "indices", "indptr", "shape"):
-            yield f"choices_rows_{name}", getattr(stated.choices.rows, name)
+            yield f"choices_rows_{name}", getattr(conditions.choices.rows, name)
         for name in ("lower", "upper", "alternative", "choice"):
-            yield f"choices_{name}", getattr(stated.choices, name)
-        yield "choices_names", json.dumps(stated.choices.names)
+            yield f"choices_{name}", getattr(conditions.choices, name)
+        yield "choices_names", json.dumps(conditions.choices.names)
 
 
 def _conditions(arrays: Mapping[str, np.ndarray]) -> Conditions:
