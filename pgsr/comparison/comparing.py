@@ -156,7 +156,7 @@ def _parsed(problem: Problem | Measurement, arm: Arm) -> tuple[str, Measurement 
     wanted = Method if isinstance(problem, Problem) else PostProcess
     if not isinstance(arm, wanted):
         advice = (
-            "it is not a method, which has supports and solve; give post-processes as (label, measurement, one)"
+            "it is not a method, which has supports and solve; give (label, measurement, post-process)"
             if wanted is Method
             else "it is no post-process; give methods as (label, problem, method)"
         )

@@ -40,7 +40,7 @@ def read() -> pgsr.CountOfCounts:
 
 def test_own_rows_are_refused_in_words_until_they_are_right(homes):
     for regions, said in (
-        (PLACES, "the table has no column 'county'; its columns are 'state', ' county', 'household size'"),
+        (PLACES, "the table has no column 'county', only 'state', ' county', 'household size'"),
         (["state", " county"], "some rows name no region in column 'state'; fill them in, or leave the rows out"),
     ):
         with step("reads the file as it came"), pytest.raises(pgsr.PgsrError, match=said):
