@@ -144,7 +144,7 @@ class Reconciled:
             columns |= {"median": posterior.median[regions].ravel(), "lower": posterior.low[regions].ravel()}
             columns["upper"] = posterior.high[regions].ravel()
         return self._framed(
-            columns, [] if tables is None else tables.keys_of_rows(np.diff(tables.start)) * len(regions)
+            columns, [] if tables is None else tables.keys_of_rows(np.diff(tables.start).tolist()) * len(regions)
         )
 
     @cached_property
