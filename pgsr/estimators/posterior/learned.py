@@ -5,13 +5,15 @@
     mu[r, s] = G[r] e^f[r](s) / sum over t of e^f[r](t),    f[root] = F,    f[r] = f[parent of r] + C d[r],
 
 f linear in the size between knots (`Knots`), d = 0 for an only child, whose counts are its parent's. Differences of F
-and of deviations are Student t distributed (`Scales`), and what is maximised is the penalised evidence L. A step takes the information I(theta) = I + theta (M - I), I by Louis' formula and M that
-of EM: theta = 0 is Newton's method, and a larger theta is safer and shorter. From the leaves up, the best d[r] is put
-in for a given change of f[parent] (`elimination_kernel.eliminated`); the root is solved for F, and the way down gives
-the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls.
+and of deviations are Student t distributed (`Scales`), and the penalised evidence L is maximised. A step takes the
+information I(theta) = I + theta (M - I), I by Louis' formula and M that of EM: theta = 0 is Newton's method, and a
+larger theta is safer and shorter. From the leaves up, the best d[r] is put in for a given change of f[parent]
+(`elimination_kernel.eliminated`); the root is solved for F, and the way down gives the changes of all d. The step is
+taken if L does not fall, else theta grows; after a first try it falls.
 
-The search ends once two steps in a row gain next to nothing. If it fails, it begins again with no deviations and steps of EM. If that fails, too, or leaves
-less evidence than there was at the start, the start is the prior, and `Learned.remark` says so.
+The search ends once two steps in a row gain next to nothing. If it fails, it begins again with no deviations and steps
+of EM. If that fails, too, or leaves less evidence than there was at the start, the start is the prior, and
+`Learned.remark` says so.
 
 docs/derivations/posterior.md derives all this.
 
@@ -153,7 +155,8 @@ def search(begun: Learned, theta: float) -> Learned:
             now = replace(now, scales=now.scales.follow(now.point.shape, now.point.deviations, *variances))
         before = model.penalised(now.point, now.scales, now.seen)
         newton = Newton(model, now.point, now.scales, now.seen)
-        for tried in range(TRIES):
+        refused = False
+        for _ in range(TRIES):
             move = newton.move(theta)
             while move.farthest > FARTHEST and theta < LARGEST_THETA:
                 theta = max(3 * theta, 0.03)
@@ -164,11 +167,11 @@ def search(begun: Learned, theta: float) -> Learned:
             gain = model.penalised(point, now.scales, seen) - before
             if gain >= -SLACK:
                 break
-            theta = max(4 * theta, FAILED_THETA)
+            theta, refused = max(4 * theta, FAILED_THETA), True
         else:
             return replace(now, remark="no step kept the evidence")
         now = replace(now, point=point, seen=seen, gains=(*now.gains, gain))
-        if tried == 0:
+        if not refused:
             theta = theta / 4 if theta > 1e-3 else 0.0
         calm = calm + 1 if gain < enough and step > WAIT else 0
         if calm == 2:
