@@ -90,7 +90,7 @@ def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
             total += values
             squares += values.astype(float) ** 2
         mean, estimate = total / DRAWS, _seen(released, view)
-        low, high = outermost.ends()
+        low, high = outermost.ends(0)
         sd = np.sqrt(np.maximum(squares / DRAWS - mean**2, 0) * DRAWS / (DRAWS - 1))
         uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(mean.shape)
         away = transform(_seen(truth.counts, view), mean, sd, uniforms)

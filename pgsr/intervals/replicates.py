@@ -199,7 +199,7 @@ def drawn(
             outermost.add(statistic.of(table))
     found = []
     for statistic, estimate, outermost in zip(statistics, estimates, kept, strict=True):
-        low, high = outermost.ends()
+        low, high = outermost.ends(0)
         ends = possible(statistic, np.minimum(low, estimate), np.maximum(high, estimate), float(released.totals[0]))
         found.append(
             Intervals(released.hierarchy, statistic.label(own), wanted, ends[0], estimate, ends[1], "posterior")
@@ -243,7 +243,7 @@ class Outermost:
         if len(kept) < self._rank + 2:
             kept.append(rest)
 
-    def ends(self, inward: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self, inward: int) -> tuple[np.ndarray, np.ndarray]:
         """Give both quantiles, or the values one rank further in (1) or out (-1)."""
         rank = max(self._rank + inward, 0)
         return self._least[rank], -self._most[rank]

@@ -138,13 +138,13 @@ class Posterior:
             seconds = Seconds(solve=solved, round=deadline.spent - solved)
         return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, values), seconds)
 
-    def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
+    def together(self, measurement: Measurement, means: np.ndarray) -> np.ndarray:
         """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).
 
         Raises:
-            Stopped: the projection gave no answer in time; its status and reason say why.
+            Stopped: the projection gave no answer; its status and reason say why.
         """
-        return self._together_in_place(measurement, means.copy(), deadline)
+        return self._together_in_place(measurement, means.copy(), NO_LIMIT)
 
     def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Do the same in the memory of the means."""
