@@ -21,6 +21,7 @@ from pgsr.errors import DataError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import elementary_kernel as elementary
 from pgsr.estimators.posterior import learned
+from pgsr.estimators.posterior.dispersion import MOST
 from pgsr.estimators.posterior.elimination_kernel import factorised, inverse_of, with_covariance
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
@@ -32,7 +33,6 @@ from pgsr.estimators.posterior.learned_kernel import (
     of_softmax,
     prior_means,
 )
-from pgsr.estimators.posterior.prior_model import SHAPE as LEARNED_SHAPE
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.estimators.posterior.start import Pooled
 from pgsr.methods.gate import NO_LIMIT
@@ -173,7 +173,7 @@ def test_a_step_is_that_of_one_dense_system(case, theta):
 
 @pytest.mark.full
 def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
-    """With scales held: the maximum that scipy finds of the exact sum over all vectors."""
+    """With scales and dispersions held: the maximum that scipy finds of the exact sum over all vectors."""
     truth = CountOfCounts(_tree([2]), [[1, 2, 1, 0, 0], [1, 1, 1, 0, 1]])
     noisy = Geometric(View.CUMULATIVE, epsilon=1, shares=(0, 1), totals="regions").measure(truth, Seeded("m"))
     held = {"shape": 0.5, "own": 2.0}
@@ -182,6 +182,7 @@ def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
         Scales, "typical",
         classmethod(lambda cls, knots, tree: _scales(knots, tree, **held)),
     )  # fmt: skip
+    monkeypatch.setattr(PriorModel, "stepped_dispersions", lambda self, point, seen: point.dispersions)
     monkeypatch.setattr(learned, "GAIN", 1e-5)
     monkeypatch.setattr(learned, "GAIN_PER_REGION", 0.0)
     found = learn(noisy, NO_LIMIT)
@@ -194,7 +195,7 @@ def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
         value = found.scales.penalty(shape, (np.zeros((1, 5)), np.array(own))) + 0.5 / 25 * (pulled**2).sum()
         for region, deviation in zip((1, 2), own, strict=True):
             f = np.exp(hats @ (shape + knots.spread(deviation)))
-            value -= log_evidence(model.evidence[region], noisy.region_totals[region] * f / f.sum(), LEARNED_SHAPE)
+            value -= log_evidence(model.evidence[region], noisy.region_totals[region] * f / f.sum(), MOST)
         return value + 0.5e-4 * sum((each**2).sum() for each in own)
 
     at = np.concatenate([found.point.shape, *found.point.deviations[1]])
@@ -337,6 +338,7 @@ def test_the_same_bits_in_any_number_of_threads(monkeypatch):
         monkeypatch.setattr("pgsr.machine.parallel.number_of_threads", lambda threads=threads: threads)
         found.append(learn(noisy, NO_LIMIT).point)
     assert np.array_equal(*map(_flat, found))
+    assert np.array_equal(found[0].dispersions, found[1].dispersions)
 
 
 def _somewhere(view, shares) -> tuple[PriorModel, Point, Scales, Seen]:
@@ -348,7 +350,7 @@ def _somewhere(view, shares) -> tuple[PriorModel, Point, Scales, Seen]:
     model, first = found.model, found.point
     shape = first.shape + rng.normal(0, 0.3, first.shape.shape)
     varied = first.deviations[:1], (d + rng.normal(0, 0.3, d.shape) for d in first.deviations[1:])
-    point = Point(shape, tuple(chain(*varied)))
+    point = Point(shape, tuple(chain(*varied)), rng.uniform(5, 90, first.dispersions.shape))
     plain = Scales.typical(model.knots, model.tree)
     vary = lambda values: values * rng.uniform(0.2, 2, values.shape)  # noqa: E731
     own, weights = (tuple(map(vary, each)) for each in (plain.own, plain.own_weights))

@@ -44,6 +44,9 @@ TWINS = {
         "forward_backward": "test_posterior_chain::test_equals_brute_force",
         "draw": "test_posterior_chain::test_draws_have_the_posterior_law",
     },
+    "estimators.posterior.dispersion_kernel": {
+        "derivatives": "test_posterior_dispersion::test_the_slope_is_that_of_the_evidence",
+    },
     "estimators.posterior.elementary_kernel": {"exp log log_mass": "test_posterior_learned::test_elementary_functions"},
     "estimators.posterior.learned_kernel": {
         "derivatives": ("naive.covariances_of_counts", LEARNED),

@@ -20,8 +20,8 @@ Noisy totals are public once they are drawn. Cumulative counts are then measured
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
-what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales`, by
-`learned_kernel`, `elimination_kernel` and `elementary_kernel`; `prior_error` how far means may be
+what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
+`learned_kernel`, `elimination_kernel`, `dispersion_kernel` and `elementary_kernel`; `prior_error` how far means may be
 off because it is learned, by `prior_error_kernel`; and `propagation` how errors pass through the joint stage.
 """
 

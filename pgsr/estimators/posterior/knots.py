@@ -11,8 +11,8 @@ FIRST, APART = 12, 0.08
 OWN_APART = 0.15
 """Knots of deviations, some of those of the shape, lie at every size up to `FIRST`, then this far apart."""
 
-OWN_BLOCK = 6
-"""Differences of deviations that share a scale."""
+BLOCK, OWN_BLOCK = 8, 6
+"""Knots whose counts share a dispersion, and differences of deviations that share a scale."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,7 @@ class Knots:
         second: D, the second divided differences of values at all knots that are not free, times half the distance of
             the outer ones; shape (differences, J).
         steep: which of these differences lie beyond the unit steps.
+        band: of every size, which dispersion it has.
         block: of every difference of neighbouring knots of deviations, which scale it has; shape (j - 1,).
     """
 
@@ -43,6 +44,7 @@ class Knots:
     free: np.ndarray
     second: np.ndarray
     steep: np.ndarray
+    band: np.ndarray
     block: np.ndarray
 
     @classmethod
@@ -56,10 +58,11 @@ class Knots:
         smooth = np.flatnonzero(~np.isin(at, free))
         second = np.zeros((max(0, len(smooth) - 2), len(at)))
         second[:, smooth] = _second(at[smooth])
+        band = (np.searchsorted(regular, np.arange(n_sizes), side="right") - 1) // BLOCK
         last = len(own) - 2  # the difference to "K or more" has a scale of its own
         block = np.where(np.arange(len(own) - 1) < last, np.arange(len(own) - 1) // OWN_BLOCK, -(-last // OWN_BLOCK))
         between = *_between(at, np.arange(n_sizes)), own, *_between(own, at)
-        return cls(at, *between, np.searchsorted(at, free), second, at[smooth][1:-1] > FIRST, block)
+        return cls(at, *between, np.searchsorted(at, free), second, at[smooth][1:-1] > FIRST, band, block)
 
     @property
     def n_blocks(self) -> int:

@@ -5,15 +5,15 @@
     mu[r, s] = G[r] e^f[r](s) / sum over t of e^f[r](t),    f[root] = F,    f[r] = f[parent of r] + C d[r],
 
 f linear in the size between knots (`Knots`), d = 0 for an only child, whose counts are its parent's. Differences of F
-and of deviations are Student t distributed (`Scales`), and the penalised evidence L is maximised. A step takes the
-information I(theta) = I + theta (M - I), I by Louis' formula and M that of EM: theta = 0 is Newton's method, and a
-larger theta is safer and shorter. From the leaves up, the best d[r] is put in for a given change of f[parent]
-(`elimination_kernel.eliminated`); the root is solved for F, and the way down gives the changes of all d. The step is
-taken if L does not fall, else theta grows; after a first try it falls.
+and of deviations are Student t distributed (`Scales`), counts have dispersions k (`dispersion`), and what is maximised
+is the penalised evidence L. A step takes the information I(theta) = I + theta (M - I), I by Louis' formula and M that
+of EM: theta = 0 is Newton's method, and a larger theta is safer and shorter. From the leaves up, the best d[r] is put
+in for a given change of f[parent] (`elimination_kernel.eliminated`); the root is solved for F, and the way down gives
+the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls.
 
-The search begins with no deviations, and ends once two steps in a row gain next to nothing. If it fails, it begins
-again with steps of EM. If that fails, too, or leaves less evidence than there was at the start, the start is the prior,
-and `Learned.remark` says so.
+The search begins with no deviations. Dispersions move along with a step, and with it are dropped if it is refused. The
+search ends once two steps in a row gain next to nothing. If it fails, it begins again with steps of EM. If that fails,
+too, or leaves less evidence than there was at the start, the start is the prior, and `Learned.remark` says so.
 
 docs/derivations/posterior.md derives all this.
 
@@ -27,6 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.estimators.posterior import dispersion
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.newton import Newton
@@ -51,7 +52,7 @@ GAIN, GAIN_PER_REGION = 0.3, 1e-3
 """A step that gains less than their sum gains next to nothing."""
 
 WAIT = 5
-"""So many steps are done, whatever they gain."""
+"""So many steps are done before dispersions move."""
 
 FIRST_THETA, FAILED_THETA = 0.1, 0.1
 """The first theta, and the least one after a step that was refused."""
@@ -109,8 +110,9 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     spikes = pooled.spikes()
     shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.of(measurement.max_size + 1, spikes)
     memory.require(_memory(tree, knots), f"the prior of {tree.n_regions:,} regions with {len(knots.at)} knots")
+    dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
     deviations = tuple(np.zeros((n, len(knots.own))) for n in tree.regions_per_level)
-    start = Point(shape_of(shares, knots), deviations)
+    start = Point(shape_of(shares, knots), deviations, dispersions)
     model = PriorModel(sizes, evidence, groups, knots, deadline)
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
         groups = numbers_of_groups(measurement, evidence, model.see(start, None).mean)
@@ -153,23 +155,24 @@ def search(begun: Learned, theta: float) -> Learned:
             now = replace(now, scales=now.scales.follow(now.point.shape, now.point.deviations, *variances))
         before = model.penalised(now.point, now.scales, now.seen)
         newton = Newton(model, now.point, now.scales, now.seen)
-        refused = False
-        for _ in range(TRIES):
+        for tried in range(TRIES):
             move = newton.move(theta)
             while move.farthest > FARTHEST and theta < LARGEST_THETA:
                 theta = max(3 * theta, 0.03)
                 move = newton.move(theta)
             deviations = tuple(d + change for d, change in zip(now.point.deviations, move.deviations, strict=True))
-            point = Point(now.point.shape + move.shape, deviations)
+            point = Point(now.point.shape + move.shape, deviations, now.point.dispersions)
+            if step >= WAIT and tried < 3:
+                point = replace(point, dispersions=model.stepped_dispersions(now.point, now.seen))
             seen = model.see(point, now.seen)
             gain = model.penalised(point, now.scales, seen) - before
             if gain >= -SLACK:
                 break
-            theta, refused = max(4 * theta, FAILED_THETA), True
+            theta = max(4 * theta, FAILED_THETA)
         else:
             return replace(now, remark="no step kept the evidence")
         now = replace(now, point=point, seen=seen, gains=(*now.gains, gain))
-        if not refused:
+        if tried == 0:
             theta = theta / 4 if theta > 1e-3 else 0.0
         calm = calm + 1 if gain < enough and step > WAIT else 0
         if calm == 2:

@@ -8,15 +8,12 @@ import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
+from pgsr.estimators.posterior import dispersion
 from pgsr.estimators.posterior.evidence import ROUGH_BORDER, WIDENING, WINDOW, Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.scales import Scales
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline
-
-SHAPE = 100.0
-"""The shape k of all counts. Where shapes were learned, too, nearly all of them ended at this, their bound, and errors
-were the same to three digits; without a bound shapes of thousands were found on taxis, and errors grew by 2 %."""
 
 FREE = 5.0
 """How far a free size is expected to be from the one beside it, in logarithms."""
@@ -29,10 +26,12 @@ class Point:
     Attributes:
         shape: F, shape (J,).
         deviations: d, one table per level, shape (regions of the level, j); of the root 0.
+        dispersions: k by level and band.
     """
 
     shape: np.ndarray
     deviations: tuple[np.ndarray, ...]
+    dispersions: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +42,7 @@ class LevelSeen:
         gradients: J' g, shape (measured, J).
         information: lower halves of J' I J, float32.
         shares, diagonal, beside: u and the diagonals of M; shape (measured, J).
+        slopes, curvatures: of the evidence in log k; shape (measured, bands).
     """
 
     gradients: np.ndarray
@@ -50,12 +50,14 @@ class LevelSeen:
     shares: np.ndarray
     diagonal: np.ndarray
     beside: np.ndarray
+    slopes: np.ndarray
+    curvatures: np.ndarray
 
     @classmethod
-    def empty(cls, n: int, n_knots: int) -> "LevelSeen":
+    def empty(cls, n: int, n_knots: int, n_bands: int) -> "LevelSeen":
         """Make room for n regions."""
         half = np.zeros((n, n_knots * (n_knots + 1) // 2), np.float32)
-        return cls(np.zeros((n, n_knots)), half, *np.zeros((3, n, n_knots)))
+        return cls(np.zeros((n, n_knots)), half, *np.zeros((3, n, n_knots)), *np.zeros((2, n, n_bands)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +137,11 @@ class PriorModel:
         self, region: int, point: Point, beginnings: Sequence[np.ndarray], near: Seen | None, border: float
     ) -> Marginals:
         """Compute the posterior of a measured region, in windows around its cumulative counts of an earlier pass."""
-        return self._under(region, self.means(region, point, beginnings), near, border)
+        return self._under(region, self.means(region, point, beginnings), point, near, border)
 
-    def _under(self, region: int, means: np.ndarray, near: Seen | None, border: float) -> Marginals:
+    def _under(self, region: int, means: np.ndarray, point: Point, near: Seen | None, border: float) -> Marginals:
         """Compute the posterior of a measured region under a prior of these means."""
-        about, shapes = self.evidence[region], np.full(len(means), SHAPE)
+        about, shapes = self.evidence[region], self._shapes(region, point)
         if near is None:
             centre, half, settled = about.pilot(), np.full(len(means), float(about.half_width())), about.n_sizes
         else:
@@ -149,26 +151,30 @@ class PriorModel:
             half /= WIDENING  # as they are, they hold enough of the mass
         return about.marginals(centre, half, means, shapes, border, settled)
 
+    def _shapes(self, region: int, point: Point) -> np.ndarray:
+        return point.dispersions[self.tree.level_of[region]][self.knots.band]
+
     def see(self, point: Point, near: Seen | None) -> Seen:
         """Go through all measured regions once.
 
         Raises:
             Stopped: the deadline has passed.
         """
+        from pgsr.estimators.posterior import dispersion_kernel
         from pgsr.estimators.posterior.learned_kernel import complete_information, derivatives, of_softmax
 
-        beginnings, knots = self.beginnings(point), self.knots
+        beginnings, knots, n_bands = self.beginnings(point), self.knots, point.dispersions.shape[1]
         seen = Seen(
             self.sizes.rows(np.zeros(self.sizes.n_cells)),
             self.sizes.rows(np.zeros(self.sizes.n_cells, np.float32)),
             np.zeros(len(self.evidence)),
-            tuple(LevelSeen.empty(len(regions), len(knots.at)) for regions in self.measured),
+            tuple(LevelSeen.empty(len(regions), len(knots.at), n_bands) for regions in self.measured),
         )
 
         def look(place: int, level: int, row: int, region: int) -> None:
             self.deadline.check("no posterior of all regions")
             means, here = self.means(region, point, beginnings), seen.levels[level]
-            found = self._under(region, means, near, ROUGH_BORDER)
+            found = self._under(region, means, point, near, ROUGH_BORDER)
             seen.mean[region][:], seen.variance[region][:] = found.mean, found.variance
             seen.log_evidence[place] = found.log_evidence
             information = np.empty((len(knots.at), len(knots.at)))
@@ -176,6 +182,10 @@ class PriorModel:
             derivatives((found.mean, found.variance, found.step_variance), *about, here.gradients[row], information)
             complete_information(found.mean, *about, here.shares[row], here.diagonal[row], here.beside[row])
             of_softmax(here.gradients[row], information, here.shares[row], here.information[row])
+            dispersion_kernel.derivatives(
+                found.mean, found.step_variance, means, found.shape, knots.band,
+                here.slopes[row], here.curvatures[row],
+            )  # fmt: skip
 
         places = (
             (level, row, region)
@@ -190,4 +200,10 @@ class PriorModel:
         knots = self.knots
         pulled = point.shape[knots.free] - point.shape[knots.beside]
         penalty = scales.penalty(point.shape, point.deviations) + 0.5 * FREE**-2 * float((pulled**2).sum())
-        return float(seen.log_evidence.sum()) - penalty
+        return float(seen.log_evidence.sum()) - penalty - dispersion.penalty(point.dispersions)
+
+    def stepped_dispersions(self, point: Point, seen: Seen) -> np.ndarray:
+        """Move the dispersions by a step of their own."""
+        slopes = np.array([each.slopes.sum(0) for each in seen.levels])
+        curvatures = np.array([each.curvatures.sum(0) for each in seen.levels])
+        return dispersion.stepped(point.dispersions, slopes, curvatures)
