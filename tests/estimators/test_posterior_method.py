@@ -78,6 +78,17 @@ def test_hardly_any_noise_is_no_division_by_zero() -> None:
     assert np.array_equal(Posterior().apply(gaussian).estimate.counts().counts, truth.counts)
 
 
+@pytest.mark.parametrize("epsilon", [1, 20])
+def test_regions_without_a_size_in_common(epsilon: int) -> None:
+    """The prior of the tree contradicts each of them at first, so far that it must give way."""
+    small, large = np.zeros((2, 51), np.int64)
+    small[1:6], large[40:46] = [20_000, 9_000, 5_000, 2_000, 500], [100, 4_000, 9_000, 16_000, 7_000, 300]
+    tree = Hierarchy.from_paths([("US", name) for name in "abcd"])
+    truth = CountOfCounts(tree, [small, large, small, large])
+    result = Posterior().apply(Geometric(View.CUMULATIVE, epsilon).measure(truth, Seeded("apart")))
+    assert metrics.emd(truth, result.estimate.counts()).max() < 100 / epsilon
+
+
 def test_time_limits() -> None:
     noisy = Geometric(View.CUMULATIVE, 1).measure(small(rng_of(26)), Seeded("limits"))
     assert Posterior().apply(noisy, time_limit=1e-9).status is Status.TIMED_OUT

@@ -48,7 +48,7 @@ TRIES = 7
 SLACK = 0.05
 """L may fall by as much in a step: windows leave its last digits open."""
 
-GAIN, GAIN_PER_REGION = 0.3, 1e-3
+GAIN, GAIN_PER_REGION = 0.3, 0.03
 """A step that gains less than their sum gains next to nothing."""
 
 WAIT = 5
