@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from pgsr import CountOfCounts, Hierarchy, Problem, View
+from pgsr import CountOfCounts, Hierarchy, Problem, View, estimate
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
 from pgsr.data.views import cumulative, ranked
@@ -306,7 +306,7 @@ def intervals() -> Figure:
     """Released counts of a district with their intervals and the truth, and how wide two kinds of intervals are."""
     truth = town()
     measured = Geometric(View.CUMULATIVE, EPSILON).measure(truth, Seeded("intervals"))
-    result = Posterior().apply(measured)
+    result = estimate(measured)
     district = truth.hierarchy.index(("Town", "North"))
     alone = result.intervals("count")
     at_once = band(measured, "0.9").intervals("count", result.estimate.counts())
@@ -386,7 +386,7 @@ def bounds() -> Figure:
     for view, post, words, colour, marker in (
         (View.RANKED, BottomUp(), "H_g: ranked sizes, isotonic regression", GREEN, "^"),
         (View.CUMULATIVE, BottomUp(), "H_c: cumulative counts, isotonic regression", BLUE, "o"),
-        (View.CUMULATIVE, Posterior(intervals=False), "posterior of cumulative counts", PINK, "s"),
+        (View.CUMULATIVE, Posterior(), "posterior of cumulative counts", PINK, "s"),
     ):
         errors = [[_error_alone(truth, view, post, epsilon, i) for i in range(REPLICATES)] for epsilon in epsilons]
         spread = np.std(errors, axis=1, ddof=1) / REPLICATES**0.5

@@ -15,7 +15,7 @@ from pgsr.methods.method import Method, PostProcess
 from pgsr.models.adapter import SolverModel
 from pgsr.models.catalogue import all_entries
 from pgsr.noise import Geometric, Measurement, SplitByRoot
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy import Seeded
 from pgsr.problems.conditions import entities
 

@@ -12,7 +12,7 @@ from pgsr.estimators import Matching
 from pgsr.estimators.two_stage import TwoStage
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.noise import Geometric, SplitByRoot
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy.budget import recommended_split
 
 

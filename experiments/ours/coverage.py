@@ -18,7 +18,6 @@ from pgsr.comparison.comparing import ANSWERED
 from pgsr.datasets.worlds import World, WorldKind
 from pgsr.errors import TooLargeError
 from pgsr.estimators import Posterior
-from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import panels_in_rows
 from pgsr.experiments.engine.release_record import Record, released, result_record
@@ -30,6 +29,7 @@ from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, count
 from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
 from pgsr.experiments.ours.known_priors import WORLDS
 from pgsr.figures.drawing import finish, head
+from pgsr.intervals.replicates import DRAWS, Outermost, drawn_counts
 from pgsr.privacy import Seeded
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ ARMS = (
 def measure(trial: Trial) -> Record:
     """Count by stratum how many intervals of a release hold the truth, and how many transforms are in their middle.
 
-    Intervals of a posterior are its own. Others are symmetric bootstrap intervals of counts, which know no transform:
-    the 0.9-quantile of how far releases of the release are from it.
+    Intervals of a posterior are those of its draws. Others are symmetric bootstrap intervals of counts, which know no
+    transform: the 0.9-quantile of how far releases of the release are from it.
     """
     truth = trial.truth
     if isinstance(truth, World):
@@ -79,17 +79,27 @@ def measure(trial: Trial) -> Record:
 
 
 def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
-    assert isinstance(result.uncertainty, Uncertainty), "a posterior knows that of the views that arms measure"
-    truth, found = trial.truth, {}
+    post, noisy, truth, released, found = trial.arm.post, result.measurement, trial.truth, result.estimate.as_counts, {}
+    assert isinstance(post, Posterior), "of these arms"
+    assert noisy is not None, "of a mechanism's result"
     for view in VIEWS:
-        statistic = "count" if view is View.COUNTS else "cumulative"
-        interval, reach = result.intervals(statistic, LEVEL), result.uncertainty.reach(view)
-        low, high = np.asarray(interval.lower), np.asarray(interval.upper)
-        true = truth.counts if view is View.COUNTS else np.cumsum(truth.counts, axis=1)
-        uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(true.shape)
-        away = transform(true, (reach.low + reach.high) / 2, reach.sd, uniforms)
-        found |= counted(truth, view, low, high, np.asarray(reach.sd), away <= LEVEL)
+        outermost, total, squares = Outermost(DRAWS, LEVEL), *np.zeros((2, *truth.counts.shape))
+        for table in drawn_counts(post, noisy, DRAWS, trial.cell.key):
+            values = _seen(table, view)
+            outermost.add(values)
+            total += values
+            squares += values.astype(float) ** 2
+        mean, estimate = total / DRAWS, _seen(released, view)
+        low, high = outermost.ends(0)
+        sd = np.sqrt(np.maximum(squares / DRAWS - mean**2, 0) * DRAWS / (DRAWS - 1))
+        uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(mean.shape)
+        away = transform(_seen(truth.counts, view), mean, sd, uniforms)
+        found |= counted(truth, view, np.minimum(low, estimate), np.maximum(high, estimate), sd, away <= LEVEL)
     return found
+
+
+def _seen(counts: np.ndarray, view: View) -> np.ndarray:
+    return counts if view is View.COUNTS else np.cumsum(counts, axis=1)
 
 
 def _of_bootstrap(trial: Trial, result: Result) -> dict[str, list[float]]:

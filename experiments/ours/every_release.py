@@ -50,22 +50,21 @@ if TYPE_CHECKING:
 _RANKED_EQUAL = partial(equal_shares, View.RANKED)
 _RANKED_LEAVES_ONLY = partial(leaves_only, View.RANKED)
 
-_MEANS = Posterior(intervals=False)
 """The same integers as with intervals, in less time and memory."""
 
 BOTTOM_UP = Arm("bottom-up, Hc", CUMULATIVE_LEAVES_ONLY, BottomUp())
 BOTTOM_UP_RANKED = Arm("bottom-up, Hg", _RANKED_LEAVES_ONLY, BottomUp())
 KUO_RANKED = Arm("Hg with matching (Kuo)", _RANKED_EQUAL, Matching())
-POSTERIOR = Arm("posterior, equal shares", CUMULATIVE_EQUAL, _MEANS)
-POSTERIOR_LEAF_HEAVY = Arm("posterior, leaf-heavy", CUMULATIVE_LEAF_HEAVY, _MEANS)
-POSTERIOR_LEAVES = Arm("posterior, leaves only", CUMULATIVE_LEAVES_ONLY, _MEANS)
-POSTERIOR_RANKED = Arm("posterior, Hg, leaves only", _RANKED_LEAVES_ONLY, _MEANS)
+POSTERIOR = Arm("posterior, equal shares", CUMULATIVE_EQUAL, Posterior())
+POSTERIOR_LEAF_HEAVY = Arm("posterior, leaf-heavy", CUMULATIVE_LEAF_HEAVY, Posterior())
+POSTERIOR_LEAVES = Arm("posterior, leaves only", CUMULATIVE_LEAVES_ONLY, Posterior())
+POSTERIOR_RANKED = Arm("posterior, Hg, leaves only", _RANKED_LEAVES_ONLY, Posterior())
 KUO_SPLIT = Arm("split with matching (Kuo)", SPLIT_EQUAL, Matching())
 BOTTOM_UP_SPLIT = Arm("bottom-up, split", SPLIT_LEAVES_MOSTLY, BottomUp())
-POSTERIOR_RECOMMENDED = Arm("posterior, split, recommended", SPLIT_RECOMMENDED, _MEANS)
-POSTERIOR_SPLIT_EQUAL = Arm("posterior, split, equal shares", SPLIT_EQUAL, _MEANS)
-POSTERIOR_SPLIT_HEAVY = Arm("posterior, split, leaf-heavy", SPLIT_LEAF_HEAVY, _MEANS)
-POSTERIOR_SPLIT_LEAVES = Arm("posterior, split, leaves mostly", SPLIT_LEAVES_MOSTLY, _MEANS)
+POSTERIOR_RECOMMENDED = Arm("posterior, split, recommended", SPLIT_RECOMMENDED, Posterior())
+POSTERIOR_SPLIT_EQUAL = Arm("posterior, split, equal shares", SPLIT_EQUAL, Posterior())
+POSTERIOR_SPLIT_HEAVY = Arm("posterior, split, leaf-heavy", SPLIT_LEAF_HEAVY, Posterior())
+POSTERIOR_SPLIT_LEAVES = Arm("posterior, split, leaves mostly", SPLIT_LEAVES_MOSTLY, Posterior())
 ARMS = (
     BOTTOM_UP,
     BOTTOM_UP_RANKED,

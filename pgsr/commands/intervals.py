@@ -47,7 +47,7 @@ def intervals(
     ] = None,
     level: Annotated[str, typer.Option(help="The probability aimed at, as '0.9'.")] = "0.9",
     replicates: Annotated[
-        int | None, typer.Option(help="Releases of the bootstrap, or draws from the posterior; 200 if left out.")
+        int | None, typer.Option(help="Releases of the bootstrap, 200 if left out, or draws from the posterior, 100.")
     ] = None,
     seed: Annotated[
         str | None,
@@ -60,6 +60,7 @@ def intervals(
     import pandas as pd
 
     from pgsr.data.region_ids import path_of_id
+    from pgsr.intervals.replicates import DRAWS, RELEASES, SEED
     from pgsr.intervals.statistics import exact_level
     from pgsr.release import read_release
     from pgsr.release.plan.forecast import SIMULATING
@@ -79,7 +80,8 @@ def intervals(
     wanted, published, console = exact_level(level), read_release(folder), console_of()
     place = None if region is None else published.counts.hierarchy.find(path_of_id(region))
     kind = _kind_of_intervals(published, kind)
-    n, key = 200 if replicates is None else replicates, "intervals" if seed is None else seed
+    usual = DRAWS if kind == "posterior" else RELEASES
+    n, key = usual if replicates is None else replicates, SEED if seed is None else seed
     with Stages(console_of()) as stages:
         if kind != "band":
             stages(DRAWING if kind == "posterior" else SIMULATING)

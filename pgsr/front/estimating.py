@@ -1,7 +1,6 @@
 """A release from a measurement by an estimator or a problem, and how far it may be from the truth."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from pgsr.certificates import Certificate
 from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
-from pgsr.errors import ArgumentError, NoEstimateError, ProblemError
+from pgsr.errors import ArgumentError, ProblemError
 from pgsr.front.names import estimator_named
 from pgsr.front.own import OwnAlgorithm
 from pgsr.methods.mechanism import Mechanism
@@ -63,9 +62,8 @@ class Released:
     def intervals(self, statistic: str = "count", level: Number = 0.9) -> "Intervals":
         """Give intervals for a statistic of every region; only what was released is used, so they cost no privacy.
 
-        Of a release by `Posterior()` the result knows those of "count" and "cumulative", others are of draws from the
-        posterior. Any other release has those of the bootstrap, in which it is measured again and again.
-        `pgsr.intervals` says what they hold, and has others.
+        A release by `Posterior()` has those of draws from the posterior, any other those of the bootstrap, in which the
+        release is measured again and again. `pgsr.intervals` says what they hold, and has others.
 
         Args:
             statistic: its text, such as "median" or "tail:3", the number of groups of more than 3 members;
@@ -76,13 +74,10 @@ class Released:
             ArgumentError: the statistic or the level is none.
             ProblemError: levels have noise that is not double geometric, from which a release cannot be repeated here.
 
-        Complexity: 200 draws, or 200 releases.
+        Complexity: 100 draws, or 200 releases.
         """
         from pgsr.intervals import intervals
 
-        if statistic in ("count", "cumulative"):
-            with suppress(NoEstimateError):  # the result does not know it
-                return self.result.intervals(statistic, level)
         mechanism = Mechanism(noise_of(self.measurement), self.post, self.problem)
         return intervals(mechanism, self.result, statistic, level)
 

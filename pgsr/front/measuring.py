@@ -6,14 +6,18 @@ from pgsr.data.views import View
 from pgsr.errors import ArgumentError
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.measurement import Measurement, Totals
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.shares_by_root import BY_ROOT
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule
 from pgsr.privacy.budget import Number
 from pgsr.privacy.random import Secure, Seeded
+
+SPLIT = "split"
+"""The view of the recommended release."""
 
 
 def measure(
     truth: CountOfCounts,
-    view: str | ViewRule,
+    view: str | ViewRule = SPLIT,
     *,
     epsilon: Number,
     seed: str | int | None = None,
@@ -21,13 +25,15 @@ def measure(
 ) -> Measurement:
     """Measure true counts with noise; the only step that sees the truth, and epsilon-differentially private.
 
-    Neighbouring data differ by one member who joins or leaves a group. Every level of the hierarchy gets an equal part
-    of epsilon; `pgsr.noise.Geometric` has other parts, and `pgsr.noise.Noise` other budgets, units and laws of noise.
+    Neighbouring data differ by one member who joins or leaves a group. Of the view "split" the noisy root, which is
+    measured first, chooses the parts of epsilon that the levels of the hierarchy get. Of others every level gets an
+    equal part; `pgsr.noise.Geometric` has other parts, and `pgsr.noise.Noise` other budgets, units and laws of noise.
 
     Args:
         truth: the counts, as `pgsr.read` makes them. Where they say that groups are private, a tenth of epsilon goes to
             noisy numbers of groups, in place of public ones.
-        view: which vector of every region is measured: "counts" of groups of size s, "cumulative" counts of groups of
+        view: which vector of every region is measured: "split", cumulative counts of small sizes and ranks of large
+            groups, as the recommended release has it; "counts" of groups of size s, "cumulative" counts of groups of
             size at most s, "ranked" sizes, or a value such as `pgsr.data.split_view.Split(5)`.
         epsilon: the whole privacy loss, as a number or as text, such as "1/10".
         seed: text or a number that the noise is made of. Whoever knows it can take it off, so it is for research.
@@ -62,15 +68,18 @@ def measure(
 def noise_step(counts: CountOfCounts, view: object, epsilon: Number) -> Geometric:
     """Make the noise step with which `measure` measures counts of this kind."""
     totals = Totals.NOISY if counts.private_groups else Totals.REGIONS
-    return Geometric(_view(view), epsilon, totals=totals, max_quantity=counts.max_quantity)
+    rule, shares = _view(view), BY_ROOT if view == SPLIT else None
+    return Geometric(rule, epsilon, shares, totals=totals, max_quantity=counts.max_quantity)
 
 
 def _view(view: object) -> ViewRule:
     if isinstance(view, ViewRule):
         return view
+    if view == SPLIT:
+        return SplitByRoot()
     for known in View:
         if isinstance(view, str) and view.casefold() == known.value:
             return known
     raise ArgumentError(
-        f'view={view!r} is unknown; give "counts", "cumulative" or "ranked", or a view such as Split(5)'
+        f'view={view!r} is unknown; give "split", "counts", "cumulative" or "ranked", or a view such as Split(5)'
     )

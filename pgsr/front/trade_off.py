@@ -14,7 +14,7 @@ from pgsr.methods import metrics
 from pgsr.methods.expected_errors import ExpectedErrors, expected_errors, least_epsilon
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import PostProcess
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy.budget import Number, exact
 
 DISTANCES = {"emd": ("earth mover's distance", metrics.cumulative_l1), "l1": ("L1 distance of counts", metrics.l1)}

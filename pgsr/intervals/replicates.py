@@ -1,6 +1,6 @@
 """Intervals from many tables: releases of the release (the parametric bootstrap), or draws of what the truth may be."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Protocol, runtime_checkable
 
@@ -19,10 +19,8 @@ from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.budget import Number
 from pgsr.privacy.random import Seeded
 
-Form = Callable[[np.ndarray, np.ndarray, float], tuple[np.ndarray, np.ndarray]]
-"""Gives the ends of intervals from the released values, those of the tables, shape (tables, ...), and the level."""
-
-SEED = "intervals"
+SEED, DRAWS, RELEASES = "intervals", 100, 200
+"""Of draws and replicates, and how many there are where nobody says so."""
 
 
 @runtime_checkable
@@ -39,7 +37,7 @@ def intervals(
     released: Result | CountOfCounts,
     statistic: str,
     level: Number = 0.9,
-    replicates: int = 200,
+    replicates: int | None = None,
     seed: str | int = SEED,
 ) -> Intervals:
     """Give intervals for a statistic of every region of a release, by draws of the posterior or by the bootstrap.
@@ -68,7 +66,7 @@ def intervals(
         released: what it released: its result, or its counts for the bootstrap.
         statistic: its text, such as "tail:100"; `pgsr.intervals` lists them.
         level: above 0 and below 1.
-        replicates: draws or releases to make, 20 at least.
+        replicates: draws or releases to make, 20 at least; 100 draws or 200 releases if None.
         seed: of the draws or the research noise: the same text or number gives the same ones.
 
     Raises:
@@ -96,12 +94,13 @@ def intervals(
     require_kind(mechanism, Mechanism, "the mechanism", "give the Mechanism(noise, post) that made the release")
     require_kind(released, (Result, CountOfCounts), "the release", "give a result of the mechanism, or its counts")
     counts = released.estimate.counts() if isinstance(released, Result) else released
-    about = [statistic_of(statistic, counts.sizes)], level, replicates, seed
+    wanted = [statistic_of(statistic, counts.sizes)], level
     if not isinstance(released, Result) or not isinstance(mechanism.post, Drawing):
-        return bootstrapped(mechanism, counts, *about)[0]
+        return bootstrapped(mechanism, counts, *wanted, RELEASES if replicates is None else replicates, seed)[0]
     if released.measurement is None:
         raise ArgumentError("the result holds no noisy values, which draws need; give that of mechanism.release(...)")
-    return drawn(mechanism, released.measurement, counts, *about)[0]
+    number = DRAWS if replicates is None else replicates
+    return drawn(mechanism, released.measurement, counts, *wanted, number, seed)[0]
 
 
 def bootstrapped(
@@ -125,7 +124,7 @@ def bootstrapped(
         for place in range(number)
     )
     n_groups = np.inf if private else float(released.totals[0])
-    return _formed(released, statistics, level, number, again, n_groups, symmetric, "symmetric bootstrap")
+    return _symmetric(released, statistics, level, number, again, n_groups)
 
 
 def drawn(
@@ -138,35 +137,72 @@ def drawn(
     seed: str | int,
 ) -> list[Intervals]:
     """Give `intervals` by draws of several statistics, all of the same draws."""
-    number = whole_number("replicates", draws, 20, ArgumentError)
+    number, wanted = whole_number("replicates", draws, 20, ArgumentError), exact_level(level)
     assert isinstance(mechanism.post, Drawing), "no other result has draws"
     if measurement.public is Totals.NOISY:
         raise ProblemError(
             "the numbers of groups are noisy, and draws of the posterior take them for exact; use the bootstrap, "
             "pgsr.intervals.intervals(mechanism, result.estimate.counts(), ...)"
         )
+    own = released.counts
+    estimates, kept = [each.of(own) for each in statistics], [Outermost(number, wanted) for _ in statistics]
+    n_values = sum(estimate.size for estimate in estimates)
+    memory.require((kept[0].bytes_per_value + 32) * n_values + 32 * own.size, f"{number} draws")
+    with steps("intervals, posterior", number) as step:
+        for table in drawn_counts(mechanism.post, measurement, number, seed):
+            for statistic, outermost in zip(statistics, kept, strict=True):
+                outermost.add(statistic.of(table))
+            step()
+    found = []
+    for statistic, estimate, outermost in zip(statistics, estimates, kept, strict=True):
+        low, high = outermost.ends(0)
+        ends = possible(statistic, np.minimum(low, estimate), np.maximum(high, estimate), float(released.totals[0]))
+        found.append(
+            Intervals(released.hierarchy, statistic.label(own), wanted, ends[0], estimate, ends[1], "posterior")
+        )
+    return found
+
+
+def drawn_counts(post: Drawing, measurement: Measurement, number: int, seed: str | int) -> Iterator[np.ndarray]:
+    """Yield drawn counts of whole groups, shape (regions, K + 1) each."""
     # The seed as a number that is not negative, different for different texts.
     key = int.from_bytes(sha256(f"draws of a posterior: {seed}".encode()).digest()[:8], "big")
-    draws_of_truth = mechanism.post.draws(measurement, number, key)
-    tables = (np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1) for draw in draws_of_truth)
-    n_groups = float(released.totals[0])
-    return _formed(released, statistics, level, number, tables, n_groups, between_quantiles, "posterior")
+    for draw in post.draws(measurement, number, key):
+        yield np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1)
 
 
-def symmetric(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Go as far from the released value as the level-quantile of the distances of replicates from it."""
-    width = np.quantile(_defined(np.abs(values - estimate), np.inf), level, axis=0, method="higher")
-    return estimate - width, estimate + width
+class Outermost:
+    """The smallest and the largest of so many values, cell by cell: those up to a quantile on each side, and one more.
 
+    They are sorted in as they come, so that the others need not be kept.
+    """
 
-def between_quantiles(estimate: np.ndarray, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """Go from quantile to quantile of the draws, the outer value where one lies between two, and hold the estimate."""
-    tail = (1 - level) / 2
-    low, high = (
-        np.quantile(_defined(values, -np.inf), tail, axis=0, method="lower"),
-        np.quantile(_defined(values, np.inf), 1 - tail, axis=0, method="higher"),
-    )
-    return np.minimum(low, estimate), np.maximum(high, estimate)
+    def __init__(self, number: int, level: Number) -> None:
+        """Look for the quantiles (1 - level) / 2 and (1 + level) / 2 of so many values, the outer ones of two."""
+        self._rank = int((1 - exact_level(level)) / 2 * (number - 1))
+        self._least: list[np.ndarray] = []
+        self._most: list[np.ndarray] = []  # of minus the values
+
+    @property
+    def bytes_per_value(self) -> int:
+        """The bytes that are kept for every cell."""
+        return 16 * (self._rank + 2)
+
+    def add(self, values: np.ndarray) -> None:
+        """Take one more value of every cell; that of a table without groups, NaN, counts as the widest one."""
+        self._sort_in(self._least, _defined(values, -np.inf))
+        self._sort_in(self._most, -_defined(values, np.inf))
+
+    def _sort_in(self, kept: list[np.ndarray], rest: np.ndarray) -> None:
+        for place, each in enumerate(kept):
+            kept[place], rest = np.minimum(each, rest), np.maximum(each, rest)
+        if len(kept) < self._rank + 2:
+            kept.append(rest)
+
+    def ends(self, inward: int) -> tuple[np.ndarray, np.ndarray]:
+        """Give both quantiles, or the values one rank further in (1) or out (-1)."""
+        rank = max(self._rank + inward, 0)
+        return self._least[rank], -self._most[rank]
 
 
 def _defined(values: np.ndarray, number: float) -> np.ndarray:
@@ -174,38 +210,35 @@ def _defined(values: np.ndarray, number: float) -> np.ndarray:
     return np.where(np.isnan(values), number, values) if values.dtype.kind == "f" else values
 
 
-def ends(
-    statistic: Statistic, estimate: np.ndarray, values: np.ndarray, level: float, n_groups: float, form: Form
-) -> tuple[np.ndarray, np.ndarray]:
-    """Form intervals, clipped to what is possible with at most so many groups; ends of whole numbers go outward."""
-    low, high = (np.clip(side, *statistic.possible(n_groups)) for side in form(estimate, values, level))
+def possible(statistic: Statistic, low: np.ndarray, high: np.ndarray, n_groups: float) -> tuple[np.ndarray, np.ndarray]:
+    """Clip intervals to what is possible with at most so many groups; ends of whole numbers go outward."""
+    low, high = (np.clip(side, *statistic.possible(n_groups)) for side in (low, high))
     return (np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)) if statistic.whole else (low, high)
 
 
-def _formed(
+def _symmetric(
     released: CountOfCounts,
     statistics: Sequence[Statistic],
     level: Number,
     number: int,
     tables: Iterable[np.ndarray],
     n_groups: float,
-    form: Form,
-    method: str,
 ) -> list[Intervals]:
-    """Compute statistics of a release and of so many others, as they come, and make intervals of them."""
+    """Go as far from the released values as the level-quantile of the distances of so many replicates from them."""
     tree, wanted = released.hierarchy, exact_level(level)
     own = released.counts
     estimates = [statistic.of(own) for statistic in statistics]
     n_values = sum(estimate.size for estimate in estimates)
     memory.require(8 * ((number + 8) * n_values + 4 * own.size), f"{number} replicates")
     values = [np.empty((number, *estimate.shape), estimate.dtype) for estimate in estimates]
-    with steps(f"intervals, {method}", number) as step:
+    with steps("intervals, symmetric bootstrap", number) as step:
         for place, other in enumerate(tables):
             for statistic, rows in zip(statistics, values, strict=True):
                 rows[place] = statistic.of(other)
             step()
     found = []
     for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
-        lower, upper = ends(statistic, estimate, rows, float(wanted), n_groups, form)
-        found.append(Intervals(tree, statistic.label(own), wanted, lower, estimate, upper, method))
+        away = np.quantile(_defined(np.abs(rows - estimate), np.inf), float(wanted), axis=0, method="higher")
+        lower, upper = possible(statistic, estimate - away, estimate + away, n_groups)
+        found.append(Intervals(tree, statistic.label(own), wanted, lower, estimate, upper, "symmetric bootstrap"))
     return found

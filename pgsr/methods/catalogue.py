@@ -8,7 +8,7 @@ from enum import Enum, Flag, auto
 
 from pgsr.methods.declared import first_sentence, paragraphs
 from pgsr.methods.method import Method, PostProcess
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import ViewRule
 
 
 class Use(Flag):

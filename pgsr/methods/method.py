@@ -8,14 +8,11 @@ import numpy as np
 
 from pgsr.certificates import Certificate, Multipliers
 from pgsr.data.estimate import Estimate
-from pgsr.data.intervals import Intervals
 from pgsr.data.read_only import read_only_arrays
-from pgsr.data.views import View
-from pgsr.errors import ArgumentError, NoDualsError, NoEstimateError
+from pgsr.errors import NoDualsError, NoEstimateError
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
 from pgsr.noise.measurement import Measurement
-from pgsr.privacy.budget import Number, exact
 from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -102,7 +99,6 @@ class Result:
         measurement: what a `Mechanism` measured, else None; its `secure` says whether a privacy claim is possible.
         residuals: of a solver's continuous answer, before any rounding; None for exact methods.
         multipliers: the prices behind the bound, where there are some; another method may start from them.
-        uncertainty: how far the answer may be from the truth, of methods that know; `intervals` asks it.
         problem: the continuous problem of which `answer` is an optimum with known prices, for `duals`; else None.
         row_prices: the prices of that problem's rows where a solver gave them; without, `multipliers` tell them.
         claimed: what a solver alone says of its answer, such as "optimal, by Gurobi()"; no status rests on it.
@@ -130,7 +126,6 @@ class Result:
     residuals: Residuals | None = None
     multipliers: Multipliers | None = None
     refused: Estimate | None = None
-    uncertainty: "Uncertain | None" = None
     problem: Problem | None = None
     row_prices: np.ndarray | None = None
     claimed: str = ""
@@ -190,31 +185,6 @@ class Result:
                 'of pgsr.models, such as Cvxpy("CLARABEL")'
             )
         return Duals(self.problem, prices)
-
-    def intervals(self, statistic: str = "count", level: Number = 0.9) -> Intervals:
-        """Give an interval for every cell of the estimate, by methods that know how far they may be off.
-
-        Args:
-            statistic: "count", or "cumulative" for the numbers of groups of at most every size. `pgsr.estimate` returns
-                what has intervals of others.
-            level: the chance that an interval holds the truth, every cell by itself.
-
-        Raises:
-            ArgumentError: the statistic or the level is none.
-            NoEstimateError: there is no answer, or its method does not know; the message says what does.
-        """
-        if self.uncertainty is None:
-            raise NoEstimateError(
-                "this method does not know how far it may be off; take Posterior() with its intervals, on noisy "
-                "cumulative counts or noisy counts; or ask pgsr.intervals for an interval by bootstrap or a band"
-            )
-        views = {"count": View.COUNTS, "cumulative": View.CUMULATIVE}
-        if not isinstance(statistic, str) or statistic not in views:
-            raise ArgumentError(
-                f"statistic={statistic!r}; a result has intervals of 'count' and 'cumulative', and what pgsr.estimate "
-                "returns of other statistics, too"
-            )
-        return self.uncertainty.intervals(self.estimate, float(exact(level, "level")), views[statistic])
 
     @property
     def estimate(self) -> Estimate:
@@ -290,14 +260,6 @@ class Result:
         if self.measurement is not None and not self.measurement.secure:
             parts.append("research noise: no privacy claim")
         return f"Result({', '.join(parts)})"
-
-
-class Uncertain(Protocol):
-    """The interface of a method that knows how large its errors may be."""
-
-    def intervals(self, estimate: Estimate, level: float, view: View) -> Intervals:
-        """Give an interval for every cell of the estimate."""
-        ...
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
 from pgsr.noise import Geometric
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy.random import Seeded
 from pgsr.problems.conditions import cells, either, total, zero_or_at_least
 from pgsr.problems.conditions.resolved import ProblemCells

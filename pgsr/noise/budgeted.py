@@ -8,8 +8,8 @@ from functools import lru_cache
 from pgsr.checks import require_kind
 from pgsr.errors import BudgetError
 from pgsr.noise.measurement import Totals
+from pgsr.noise.split_by_root import ViewRule, possible_views
 from pgsr.noise.step import NoiseStep
-from pgsr.noise.view_rules import ViewRule, possible_views
 from pgsr.privacy.accounting.choosing import Laws, best_noise
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Budget, Number, exact

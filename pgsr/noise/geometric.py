@@ -1,13 +1,18 @@
 """The noise step of today's papers: double-geometric noise for a pure epsilon."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from pgsr.errors import BudgetError
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.errors import BudgetError, ProblemError
+from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.measurement import Totals
+from pgsr.noise.shares_by_root import BY_ROOT, candidates, shares_by_root
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule
 from pgsr.noise.step import NoiseStep
-from pgsr.noise.view_rules import ViewRule
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import Budget, Number, exact
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -28,7 +33,8 @@ class Geometric(NoiseStep):
             `(View.CUMULATIVE, View.RANKED, View.CUMULATIVE)` is the paper's "Hc x Hg x Hc". `Split(T)` measures small
             sizes by cumulative counts and large groups by ranks. A tuple may also have one per region, by public facts.
         epsilon: the total, as text, int, Fraction, Decimal or float (read through its shortest text).
-        shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None.
+        shares: part of the values' epsilon per level, root first, adding up to exactly 1; equal parts if None. "root"
+            lets the noisy root choose them, with the view `SplitByRoot()`: see `pgsr.noise.shares_by_root`.
         totals: whose number of groups is public, "regions" (a public table of groups), "root", or nobody's: "noisy".
         totals_share: part of epsilon for noisy totals.
         max_quantity: public bound M on what one entity adds to its group's size: up to M cumulative counts change by
@@ -50,7 +56,7 @@ class Geometric(NoiseStep):
 
     view: ViewRule | tuple[ViewRule, ...]
     epsilon: Number
-    shares: Sequence[Number] | None = None
+    shares: Sequence[Number] | str | None = None
     totals: Totals | str = Totals.REGIONS
     totals_share: Number = "1/10"
     max_quantity: int = 1
@@ -62,14 +68,38 @@ class Geometric(NoiseStep):
         object.__setattr__(self, "epsilon", exact(self.epsilon))
         object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
         self._check_what_is_measured()
+        if self.shares_by_root and not (self.shares == BY_ROOT and isinstance(self.view, SplitByRoot)):
+            raise ProblemError(
+                f"shares={self.shares!r} with {self.label}; give a sequence with one share per level, root first, or "
+                'shares="root" with SplitByRoot()'
+            )
         if self.totals is Totals.NOISY:
             object.__setattr__(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
         if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
             raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
     def budget(self, n_levels: int) -> Budget:
-        """Split the epsilon of the values over the levels of a hierarchy with this many."""
-        return Budget.split(exact(self.epsilon) - self.totals_epsilon, n_levels, self.shares)
+        """Split the epsilon of the values over the levels of a hierarchy with this many.
+
+        Of shares that the noisy root chooses it has the least of every level: what noise may be at most.
+        """
+        values = exact(self.epsilon) - self.totals_epsilon
+        if self.shares_by_root:
+            return Budget(tuple(values * min(level) for level in zip(*candidates(n_levels), strict=True)))
+        return Budget.split(values, n_levels, self.shares)
+
+    @property
+    def shares_by_root(self) -> bool:
+        """Whether the noisy root chooses the shares."""
+        return isinstance(self.shares, str)
+
+    def after_root(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> "Geometric":
+        """Give the step that measures the rest, and makes the root more precise; see `NoiseStep.after_root`."""
+        if not self.shares_by_root:
+            return self
+        scale = self.max_quantity / float(exact(self.epsilon) - self.totals_epsilon)
+        shape = shape_of_noisy(root, int(totals[0]))
+        return replace(self, shares=shares_by_root(tree, totals, shape, np.full(tree.n_levels, scale)))
 
     @property
     def totals_epsilon(self) -> Fraction:

@@ -79,6 +79,7 @@ class Measurement(ShowsNumbers):
         totals_noise: the noise of the numbers of groups of every level, besides `noise`; None where they are public.
         max_quantity: public bound on what one entity adds to the size of its group; the noise grows with it.
         unit, relation: whose presence or values the noise hides, and what may become of one.
+        first_root: the root's first noisy values, which chose the shares of epsilon (`shares_by_root`); else None.
 
     Example:
         >>> from pgsr import CountOfCounts
@@ -104,6 +105,7 @@ class Measurement(ShowsNumbers):
     max_quantity: int = 1
     unit: Unit = Unit.ENTITY
     relation: Relation = Relation.ADD_REMOVE
+    first_root: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         require_kind(self.sizes, Sizes, "sizes", "give Sizes(hierarchy, (20, 20)), with K of every level")

@@ -15,6 +15,7 @@ Extends: the views of Kuo et al. 2018, section 4.
 Source of the composition: Dwork and Roth 2014, The Algorithmic Foundations of Differential Privacy, section 3.5.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,15 @@ class SplitByRoot:
         if not region:
             return Split(_ALL)
         return Split(columns_worth(shape, groups, FEWEST))
+
+
+ViewRule = AnyView | SplitByRoot
+"""What says how the regions of a level are measured: all by one view, or each by the root's noisy values."""
+
+
+def possible_views(rules: Iterable[ViewRule], max_size: int) -> tuple[AnyView, ...]:
+    """List the views that regions under some rules may get where sizes are 0..max_size."""
+    return tuple(dict.fromkeys(view for rule in rules for view in rule.possible(max_size)))
 
 
 _ALL = 1 << 62

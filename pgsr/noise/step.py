@@ -18,12 +18,12 @@ from pgsr.machine.parallel import Threads
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions
-from pgsr.noise.split_by_root import SplitByRoot
+from pgsr.noise.root_in_steps import finer_noise
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule, possible_views
 from pgsr.noise.tables import noisy_tables
-from pgsr.noise.view_rules import ViewRule, possible_views
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.spending import Ledger
-from pgsr.privacy.laws import Law
+from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import Source, StreamId
@@ -87,6 +87,16 @@ class NoiseStep(ABC):
                 "SplitByRoot chooses it while measuring; give thresholds, Split(5), or another view"
             )
 
+    def after_root(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> "NoiseStep":
+        """Give the step that measures the rest: this one, unless the first noisy values of the root choose another.
+
+        Args:
+            tree, totals: the regions, and their public or noisy numbers of groups.
+            root: noisy cumulative counts.
+        """
+        del tree, totals, root
+        return self
+
     def sensitivity(self, view: AnyView, max_size: int) -> Sensitivity:
         """Give how far the vectors of this view of one level differ between neighbouring data sets."""
         return sensitivity_of(
@@ -136,9 +146,26 @@ class NoiseStep(ABC):
                     cells[:] = total - cells  # measured from above
             return row
 
-        root = draw(0, View.CUMULATIVE) if self._by_root else None
-        views = self.views_on(tree, sizes, totals, root)
-        found = self._measurement(truth, views, totals, source.secure)
+        def finer(values: np.ndarray, before: Law, law: Law) -> np.ndarray:
+            """Make the root as precise as its share says, at the cost of this share alone (`root_in_steps`)."""
+            assert isinstance(before, DoubleGeometric), "of a pure epsilon"
+            assert isinstance(law, DoubleGeometric), "of a pure epsilon"
+            if law == before:
+                return values
+            total = int(totals[0]) if public is Totals.NOISY else None
+            row = View.CUMULATIVE.vector(exact.rows(0, 1)[0], total)
+            noise = (values if total is None else total - values) - row
+            identity = StreamId(truth.name, "cumulative, finer", 0, tree.paths[0])
+            row += finer_noise(noise, before.scale, law.scale, source.stream(identity))
+            return row if total is None else total - row
+
+        root, first, chosen = draw(0, View.CUMULATIVE) if self._by_root else None, None, self
+        if root is not None and (chosen := self.after_root(tree, totals, root)) is not self:
+            first, before, noise = root, law_of(0, View.CUMULATIVE), chosen.levels(tree.n_levels, sizes)
+            law_of.cache_clear()
+            root = finer(root, before, law_of(0, View.CUMULATIVE))
+        views = chosen.views_on(tree, sizes, totals, root)
+        found = chosen._measurement(truth, views, totals, source.secure)
         cells = np.zeros(len(found.cells), np.int64)
 
         def keep(region: int) -> None:
@@ -151,7 +178,7 @@ class NoiseStep(ABC):
         each = Threads() if len(cells) > MANY_CELLS else map  # every region has a stream of noise of its own
         for _ in each(keep, regions):
             pass
-        return replace(found, cells=cells)
+        return replace(found, cells=cells, first_root=first)
 
     def noisy_tables(
         self,

@@ -69,8 +69,8 @@ def recommended_split(n_levels: int) -> tuple[Fraction, ...]:
     """Give the split of epsilon over n levels to start from, root first: n parts for the leaves, one for each other.
 
     On real and made data no split of epsilon is within a tenth of the best at every level: errors of leaves fall nearly
-    like one over their share, those of a root like the root of one over it. This one is nowhere far from the best
-    (docs/study/choose_a_mechanism.md).
+    like one over their share, those of a root like the root of one over it. This one is nowhere far from the best split
+    without more than half for the root (docs/study/choose_a_mechanism.md); `pgsr.noise.shares_by_root` chooses others.
 
     Example:
         >>> [", ".join(map(str, recommended_split(n))) for n in (1, 2, 3, 4)]

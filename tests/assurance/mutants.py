@@ -76,6 +76,9 @@ MUTANTS: dict[Callable[[], object], list[Plant]] = {
         leaks.rows_of_groups_that_are_larger, leaks.quantities_ignored_by_split_views,
     ],
     checks.r6_views_hang_on_public_facts: [leaks.views_by_true_sizes],
+    checks.r6_shares_hang_on_the_noisy_root: [
+        leaks.shares_by_the_true_root, bugs.second_step_of_twice_what_is_left, draws.root_drawn_anew,
+    ],
     checks.r6_public_facts_only: [leaks.totals_of_regions_for_the_root],
     checks.r7_likelihood_with_noisy_totals: [leaks.exact_totals_for_noisy_ones, draws.totals_epsilon_on_every_level],
     checks.ranked_needs_public_totals: [leaks.ranked_without_public_totals],

@@ -106,6 +106,11 @@ def charged_before_refusing(
     return measure(noise, truth, source)
 
 
+@replacing(Geometric, "after_root")
+def second_step_of_twice_what_is_left(after_root: Callable, step: Geometric, *given: Any) -> Geometric:
+    return replace(after_root(step, *given), epsilon=2 * exact(step.epsilon))
+
+
 def best_of_two_at_the_price_of_one(patch: MonkeyPatch) -> None:
     """The accounting that Kuo et al. print."""
     patch.setattr(

@@ -333,3 +333,12 @@ def error_in_the_reason(release: Callable, mechanism: Mechanism, truth: CountOfC
         return result
     error = np.abs(result.answer.counts().counts - truth.counts).sum()
     return replace(result, reason=f"{result.reason}; error {error}")
+
+
+@replacing(pgsr.noise.step, "finer_noise")
+def root_drawn_anew(_: Callable, noise: np.ndarray, scale: Fraction, finer: Fraction, stream: ByteStream) -> np.ndarray:
+    """A second measurement beside the first, which costs its own epsilon."""
+    del scale
+    drawn = np.zeros(len(noise), np.int64)
+    DoubleGeometric(finer).add_to(drawn, stream)
+    return drawn

@@ -10,6 +10,7 @@ from pytest import MonkeyPatch  # noqa: PT013
 
 import pgsr.data.split_view
 import pgsr.data.views
+import pgsr.noise.geometric
 import pgsr.noise.step
 import pgsr.privacy.sensitivity
 from pgsr import CountOfCounts, View
@@ -18,9 +19,24 @@ from pgsr.data import Estimate
 from pgsr.estimators import Matching
 from pgsr.methods import Mechanism, Method
 from pgsr.noise import Geometric, Totals
+from pgsr.noise.falling_shape import falling_shape
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
+
+# What is measured
+
+
+def shares_by_the_true_root(patch: MonkeyPatch) -> None:
+    def measure(right: Callable) -> Callable:
+        def run(step: Geometric, truth: CountOfCounts, *rest: Any) -> Any:
+            patch.setattr(pgsr.noise.geometric, "shape_of_noisy", lambda *_: falling_shape(truth.row(0)))
+            return right(step, truth, *rest)
+
+        return run
+
+    around(patch, Geometric, "measure", measure)
+
 
 # Sensitivity
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import naive
 import numpy as np
+from exact_law import noise_by
 from instances import rng_of
 from law_fits import chi_square_p, histogram, kolmogorov_smirnov_p
 from neighbours import ALONE, CHAIN, PAIR, THREE, random_pair, truth_of
@@ -149,6 +150,21 @@ def r6_views_hang_on_public_facts() -> None:
     for seed in range(20):
         views = [rule.measure(truth_of(PAIR, table, 3), Seeded("views", seed)).views for table in tables]
         assert views[0] == views[1], f"{tables[0]} and {tables[1]} are measured by {views[0]} and {views[1]}"
+
+
+def r6_shares_hang_on_the_noisy_root() -> None:
+    """Data sets with the same first values get the same shares; the levels spend epsilon together, the root once."""
+    step, tree = Geometric(SplitByRoot(), 1, "root"), Hierarchy.from_paths([("root", f"{leaf}") for leaf in range(30)])
+    few, wide, found = np.append([10, 10, 6, 4], np.zeros(57, int)), np.arange(61) % 2, []
+    for leaf in (few, wide):
+        with noise_by(lambda law, values, stream: values.__setitem__(slice(None), np.arange(len(values)) + 1)):
+            found.append(step.measure(CountOfCounts(tree, [leaf] * 30, "shares"), Seeded("shares")))
+    assert found[0].noise == found[1].noise, f"{found[0].noise} and {found[1].noise} by the same first values"
+    truth = CountOfCounts(tree, [np.arange(2_000) % 2] * 30, "many sizes")
+    measured, exact_root = step.measure(truth, Seeded("once")), cumulative(truth.row(0))
+    assert sum(level.epsilon for level in measured.noise) == 1, "the second step has more than what is left"
+    noises = measured.first_root - exact_root, measured.row(0) - exact_root
+    assert 0.2 < np.corrcoef(*noises)[0, 1] < 0.9, "the root was drawn anew, and costs both times"
 
 
 def r6_losses_of_quantities() -> None:

@@ -49,7 +49,7 @@ def arrays(one: Any, seen: set[int], way: str) -> Iterator[tuple[str, Any, str, 
                 yield from arrays(part, seen, f"{way}.{name}")
 
 
-INSIDE = ("uncertainty", "layout", "paths", "posterior.sizes")
+INSIDE = ("layout", "paths", "posterior.sizes")
 """Places of work that is still going on, no results."""
 
 

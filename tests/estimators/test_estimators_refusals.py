@@ -75,14 +75,6 @@ OF_ESTIMATORS = [
     (check(Noise(View.CUMULATIVE, Rho("1/1000000000000"))), "deviation above 100,000"),
     (lambda: Posterior().apply(noisy(View.COUNTS, totals="root")), "needs every region's number of groups"),
     (lambda: Posterior().apply(noisy(shares=(1, 0))), "needs measured leaves"),
-    (
-        lambda: TreeProjection().solve(Problem.m_h(noisy(View.COUNTS))).intervals(),
-        "does not know how far",
-    ),
-    (lambda: Posterior().apply(noisy(View.RANKED)).intervals(), "on noisy cumulative counts or noisy counts"),
-    (lambda: Posterior().apply(noisy(View.COUNTS)).intervals("cumulative"), "none of sums of many of them"),
-    *((lambda p=p: Posterior().apply(noisy()).intervals("count", p), "level") for p in (0, 1, 1.5, "90")),
-    (lambda: Posterior().apply(noisy()).intervals("mean"), "what pgsr.estimate returns of other statistics"),
 ]
 OF_INTERVALS = [
     (lambda: band(noisy(totals="noisy")), "public numbers of groups"),

@@ -1,6 +1,5 @@
 """The parametric bootstrap: its replicates, its measured coverage; intervals as values and as a command."""
 
-import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,7 +14,7 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.algorithms import TreeProjection
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching
 from pgsr.intervals import band, intervals
-from pgsr.intervals.replicates import between_quantiles, bootstrapped, ends, symmetric
+from pgsr.intervals.replicates import Outermost, bootstrapped
 from pgsr.intervals.statistics import Statistic, statistic_of
 from pgsr.machine import progress
 from pgsr.methods.mechanism import Mechanism
@@ -37,32 +36,20 @@ def mechanism(kind: str = "kuo", totals: str | None = None) -> Mechanism:
     return planned(Terms("bootstrap", 3, "2", kind, totals=totals), 2).mechanism
 
 
-def naive_interval(t: float, values: list[float], level: float, form) -> tuple[float, float]:
-    """Sort: the quantile p is at place p (B - 1) of the sorted values, between two places the outer one."""
-    n = len(values) - 1
-    if form is symmetric:
-        width = sorted(abs(value - t) for value in values)[math.ceil(n * level - 1e-9)]
-        return t - width, t + width
-    ordered = sorted(values)
-    low, high = ordered[math.floor(n * (1 - level) / 2)], ordered[math.ceil(n * (1 + level) / 2 - 1e-9)]
-    return min(low, t), max(high, t)
-
-
-@pytest.mark.parametrize("form", [symmetric, between_quantiles])
-def test_intervals_equal_sorting(form):
+@pytest.mark.parametrize("level", ["0.5", "0.8", "0.9", "0.95"])
+def test_the_outermost_values_are_those_of_sorting(level):
+    """Quantiles by NumPy, the outer of two values, and the ranks beside them; an absent value is the widest."""
     rng = rng_of(1)
-    [tail, mean] = statistics("tail:1", "mean")
-    for level in (0.5, 0.8, 0.95):
-        estimate, values = rng.integers(3, 60, 3), rng.integers(0, 70, (37, 3))
-        lower, upper = ends(tail, estimate, values, level, 64.0, form)
-        for place in range(3):
-            low, high = naive_interval(estimate[place], values[:, place].tolist(), level, form)
-            clipped = [min(max(side, 0), 64) for side in (low, high)]
-            assert [lower[place], upper[place]] == [math.floor(clipped[0]), math.ceil(clipped[1])]
-        assert lower.dtype == upper.dtype == np.int64
-        real = ends(mean, estimate / 23, values / 23, level, 64.0, form)
-        low, high = naive_interval(estimate[0] / 23, (values[:, 0] / 23).tolist(), level, form)
-        np.testing.assert_allclose([real[0][0], real[1][0]], np.clip([low, high], 0, 3))
+    for number in (21, 37, 100):
+        values, found = rng.integers(0, 70, (number, 5)).astype(float), Outermost(number, level)
+        values[0, 0] = np.nan
+        for row in values:
+            found.add(row)
+        ordered = [np.sort(np.where(np.isnan(values), widest, values), axis=0) for widest in (-np.inf, np.inf)]
+        rank = int((1 - Fraction(level)) / 2 * (number - 1))
+        for inward in (-1, 0, 1):
+            place = max(rank + inward, 0)
+            np.testing.assert_array_equal(found.ends(inward), [ordered[0][place], ordered[1][-1 - place]])
 
 
 @pytest.mark.few(2)

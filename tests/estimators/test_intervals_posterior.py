@@ -10,7 +10,7 @@ from made_tables import config, release, write_tables
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.estimators import Posterior
 from pgsr.intervals import Intervals, intervals
-from pgsr.intervals.replicates import between_quantiles, drawn, ends
+from pgsr.intervals.replicates import drawn, possible
 from pgsr.intervals.statistics import Statistic, statistic_of
 from pgsr.machine import progress
 from pgsr.methods.mechanism import Mechanism
@@ -48,7 +48,10 @@ def test_every_statistic_is_one_of_the_same_draws() -> None:
         assert (each.lower <= each.estimate).all()
         assert (each.estimate <= each.upper).all()
         assert each.method == "posterior"
-        low, high = ends(statistic, statistic.of(estimate), statistic.of(counts), 0.9, 10**6, between_quantiles)
+        values, own = statistic.of(counts), statistic.of(estimate)
+        outer = ((0.05, "lower", np.minimum), (0.95, "higher", np.maximum))
+        sides = (widen(np.quantile(values, chance, axis=0, method=method), own) for chance, method, widen in outer)
+        low, high = possible(statistic, *sides, 10**6)
         np.testing.assert_array_equal(each.lower, low)
         np.testing.assert_array_equal(each.upper, high)
     assert (counts >= 0).all()

@@ -17,6 +17,8 @@ from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import coverage as x3
 from pgsr.experiments.ours.coverage_strata import DEVIATIONS, SIZES, counted, strata, transform
 from pgsr.experiments.ours.known_priors import WORLDS
+from pgsr.intervals.replicates import DRAWS, drawn
+from pgsr.intervals.statistics import statistic_of
 
 SMALL = replace(WORLDS[WorldKind.HOUSEHOLD], load=lambda: world("household", max_size=20, groups=2_000))
 
@@ -74,7 +76,9 @@ def test_a_record_counts_the_intervals_of_the_release_of_the_replicates_own_trut
     at = trial(x3.ARMS[2], replicate=3)
     truth = at.truth.draw(3)
     released = replace(at, truth=truth).mechanism.release(truth, at.source)
-    found = released.intervals("cumulative", x3.LEVEL)
+    cumulative = [statistic_of("cumulative", truth.sizes)]
+    about = replace(at, truth=truth).mechanism, released.measurement, released.estimate.counts()
+    [found] = drawn(*about, cumulative, x3.LEVEL, DRAWS, at.cell.key)
     true = np.cumsum(truth.counts, axis=1)
     held = (found.lower <= true) & (true <= found.upper)
     levels = [*strata(framed({3: x3.measure(at)["levels"]}, at.arm.label))]

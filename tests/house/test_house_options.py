@@ -47,7 +47,7 @@ def test_options_that_nobody_sets_are_listed() -> None:
 def test_what_is_set_is_found_set() -> None:
     """Some options are set by keyword, by place, and by a class below; the list is not empty for want of looking."""
     unset = {option.written for option in unset_options()}
-    assert not {"Posterior(intervals=)", "Descent(components=)", "cells(size=)"} & unset
+    assert not {"Descent(components=)", "cells(size=)"} & unset
     assert len(unset) > 1
     assert all((ROOT / option.file).is_file() for option in unset_options())
 

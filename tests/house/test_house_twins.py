@@ -57,8 +57,7 @@ TWINS = {
         "factorised inverse_of with_covariance": "test_posterior_learned::test_an_inverse_is_one",
     },
     "estimators.posterior.prior_error_kernel": {
-        "mean_errors": "test_posterior_prior_error::test_errors_of_means_are_those_of_matrices",
-        "add_squares": "test_posterior_prior_error::test_two_passes_carry_what_the_propagation_of_all_regions_carries",
+        "mean_errors": "test_posterior_draws::test_errors_of_means_are_those_of_matrices",
     },
     "algorithms.tree_rounding.kernel": {"share": "test_tree_rounding::test_equals_interpolation_and_sorting"},
     "algorithms.m_c.integers_kernel": {

@@ -13,7 +13,7 @@ from pgsr.data import Split
 from pgsr.data.views import AnyView
 from pgsr.errors import ProblemError
 from pgsr.noise import Noise
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy.accounting import PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.noise_rho import rho_of_law

@@ -90,7 +90,7 @@ def test_sparse_regions_are_measured_better_than_by_either_view() -> None:
     tree, rng = Hierarchy.from_parents(["US", *"abcdef"], [-1] + [0] * 6), rng_of(5)
     drawn = [np.minimum(np.floor((1 - rng.random(n)) ** (-1 / 1.2)), 1000).astype(int) for n in (2000, 700, 300) * 2]
     truth = CountOfCounts(tree, [np.bincount(sizes, minlength=1001) for sizes in drawn], "power law")
-    for post in (BottomUp(), Posterior(intervals=False)):
+    for post in (BottomUp(), Posterior()):
         errors = {}
         for view in (View.CUMULATIVE, (View.CUMULATIVE, View.RANKED), SplitByRoot()):
             noise = Geometric(view, 1, shares=("1/20", "19/20"))

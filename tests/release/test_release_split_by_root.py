@@ -26,7 +26,6 @@ from pgsr.release.checks.noise_law import judge
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
-from pgsr.release.read.intervals import own_result
 from pgsr.release.stated.kinds import Kind
 
 SHARES = ("1/5", "2/5", "2/5")
@@ -68,7 +67,7 @@ def test_intervals_and_draws(made):
     assert (table.lower <= table.upper).all()
     assert (table.lower < table.upper).any()
     published = read_release(made)
-    result = own_result(published)
+    result = published.mechanism.post_process(published.measurement)
     found = intervals(published.mechanism, result, "tail:3", "9/10", 50)
     assert (found.lower <= found.estimate).all()
     assert (found.estimate <= found.upper).all()

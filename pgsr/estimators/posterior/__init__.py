@@ -22,8 +22,7 @@ than s, whose noise has the same law; what the noisy total adds or takes are gro
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
 what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
 `learned_kernel`, `elimination_kernel`, `dispersion_kernel` and `elementary_kernel`; `prior_error` how far means may be
-off because it is learned, by `prior_error_kernel`; `propagation` how errors pass through the joint stage,
-and `uncertainty` the intervals of a release.
+off because it is learned, by `prior_error_kernel`; and `propagation` how errors pass through the joint stage.
 """
 
 from pgsr.estimators.posterior.method import Posterior

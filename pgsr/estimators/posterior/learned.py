@@ -11,9 +11,9 @@ of EM: theta = 0 is Newton's method, and a larger theta is safer and shorter. Fr
 in for a given change of f[parent] (`elimination_kernel.eliminated`); the root is solved for F, and the way down gives
 the changes of all d. The step is taken if L does not fall, else theta grows; after a first try it falls.
 
-Dispersions move along with a step, and with it are dropped if it is refused. The search ends once two steps in a row
-gain next to nothing. If it fails, it begins again with no deviations and steps of EM. If that fails, too, or leaves
-less evidence than there was at the start, the start is the prior, and `Learned.remark` says so.
+The search begins with no deviations. Dispersions move along with a step, and with it are dropped if it is refused. The
+search ends once two steps in a row gain next to nothing. If it fails, it begins again with steps of EM. If that fails,
+too, or leaves less evidence than there was at the start, the start is the prior, and `Learned.remark` says so.
 
 docs/derivations/posterior.md derives all this.
 
@@ -33,7 +33,7 @@ from pgsr.estimators.posterior.knots import Knots
 from pgsr.estimators.posterior.newton import Newton
 from pgsr.estimators.posterior.prior_model import Point, PriorModel, Seen
 from pgsr.estimators.posterior.scales import Scales
-from pgsr.estimators.posterior.start import Pooled, deviations_of, shape_of
+from pgsr.estimators.posterior.start import Pooled, shape_of
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline
@@ -48,7 +48,7 @@ TRIES = 7
 SLACK = 0.05
 """L may fall by as much in a step: windows leave its last digits open."""
 
-GAIN, GAIN_PER_REGION = 0.3, 1e-3
+GAIN, GAIN_PER_REGION = 0.3, 0.03
 """A step that gains less than their sum gains next to nothing."""
 
 WAIT = 5
@@ -111,7 +111,7 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     shares, knots = pooled.distribution(float(groups[0]), spikes), Knots.of(measurement.max_size + 1, spikes)
     memory.require(_memory(tree, knots), f"the prior of {tree.n_regions:,} regions with {len(knots.at)} knots")
     dispersions = np.full((tree.n_levels, int(knots.band[-1]) + 1), dispersion.MOST)
-    deviations = deviations_of(tree, evidence, pilots, groups, shares, knots)
+    deviations = tuple(np.zeros((n, len(knots.own))) for n in tree.regions_per_level)
     start = Point(shape_of(shares, knots), deviations, dispersions)
     model = PriorModel(sizes, evidence, groups, knots, deadline)
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
@@ -122,12 +122,11 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
 
 
 def guarded(begun: Learned) -> Learned:
-    """Search from the start; if that fails from no deviations, by steps of EM; and if that fails, keep the start."""
+    """Search from the start; if that fails, by steps of EM; and if that fails, keep the start."""
     found = search(begun, FIRST_THETA)
     if not failure(begun, found):
         return found
-    bare = replace(begun.point, deviations=tuple(np.zeros(each.shape) for each in begun.point.deviations))
-    again = search(replace(begun, point=bare, seen=begun.model.see(bare, begun.seen)), 1.0)
+    again = search(begun, 1.0)
     if not (why := failure(begun, again)):
         return again
     return replace(begun, remark=f"the prior was not learned, but is the start of the search: {why}")
@@ -136,8 +135,7 @@ def guarded(begun: Learned) -> Learned:
 def failure(begun: Learned, found: Learned) -> str:
     """Say why a search failed, or "".
 
-    A prior is compared with the start by the penalised evidence: the start follows the noise of regions, so that its
-    evidence alone may well be larger.
+    A prior is compared with the start by the penalised evidence.
     """
     if found.remark:
         return found.remark

@@ -18,7 +18,6 @@ from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors
 from pgsr.estimators.posterior.propagation import Propagation
-from pgsr.estimators.posterior.uncertainty import Uncertainty
 from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
@@ -38,9 +37,8 @@ LABEL = "M_c of posterior means"
 BATCH_CELLS = 20_000_000
 """Cells of draws that are held at a time."""
 
-BYTES = 111
-LEAN_BYTES = 13
-"""Bytes per cell beyond the measurement, with and without intervals; Newton's method needs `INNER_BYTES` more per cell
+BYTES, LEAN_BYTES = 111, 13
+"""Bytes per cell beyond the measurement, of draws and of a release; Newton's method needs `INNER_BYTES` more per cell
 of an inner region."""
 
 INNER_BYTES = 200
@@ -64,12 +62,11 @@ class Posterior:
 
     Args:
         integer: whether step 3 is done. Without it the answer is fractional, so no release.
-        intervals: whether the result knows its intervals, which it does where counts or cumulative counts were
-            measured, also beside ranked sizes of some regions or of large groups (`Split`), see `Uncertainty`. Without
-            them the release keeps the means alone, 8 bytes per cell beside the measurement, in place of 100, and all
-            steps after the first follow each other in their memory. Learning the prior takes 44 bytes per cell and, per
-            region, 6 per pair of knots and 4 per knot of the shape and of a deviation: some 60 KB at 1,001 sizes. Step
-            2 adds 20 bytes per block of equal cumulative counts of a leaf.
+
+    Memory: 8 bytes per cell beside the measurement, in which all steps after the first follow each other. Learning the
+    prior takes 44 bytes per cell and, per region, 6 per pair of knots and 4 per knot of the shape and of a deviation:
+    some 60 KB at 1,001 sizes. Step 2 adds 20 bytes per block of equal cumulative counts of a leaf. Draws take 100 bytes
+    per cell.
 
     Shapes: any number of levels and sizes, any view, any split of epsilon that leaves a share for the leaves. Public
     or noisy totals of regions, or the root's alone.
@@ -96,7 +93,6 @@ class Posterior:
     """
 
     integer: bool = True
-    intervals: bool = True
 
     def supports(self, measurement: Measurement) -> str | None:
         """Give the reason why this measurement cannot be used, or None."""
@@ -131,15 +127,9 @@ class Posterior:
         return replace(result, seconds=replace(result.seconds, compile=deadline.compiling))
 
     def _release(self, measurement: Measurement, deadline: Deadline) -> Result:
-        if not (self.intervals and Uncertainty.is_known(measurement)):
-            means, remark = self._means(measurement, deadline)
-            values = self._together_in_place(measurement, means, deadline)
-            return _remarked(self._judged(measurement, values, deadline), remark)
-        found, learned = self._marginals(measurement, deadline)
-        values = self.together(measurement, found.mean, deadline)
-        uncertainty = Uncertainty.of(measurement, found, learned, on_grid(values))
-        result = _remarked(self._judged(measurement, values, deadline), learned.remark)
-        return replace(result, uncertainty=uncertainty)
+        means, remark = self._means(measurement, deadline)
+        values = self._together_in_place(measurement, means, deadline)
+        return _remarked(self._judged(measurement, values, deadline), remark)
 
     def _judged(self, measurement: Measurement, values: np.ndarray, deadline: Deadline) -> Result:
         """Round the real answer `values` in their own memory (step 3), and judge it."""
@@ -150,13 +140,13 @@ class Posterior:
             seconds = Seconds(solve=solved, round=deadline.spent - solved)
         return judged_release(measurement, Estimate(measurement.hierarchy, View.CUMULATIVE, values), seconds)
 
-    def together(self, measurement: Measurement, means: np.ndarray, deadline: Deadline = NO_LIMIT) -> np.ndarray:
+    def together(self, measurement: Measurement, means: np.ndarray) -> np.ndarray:
         """Compute the joint projection of posterior means (step 2), real; shape (regions, K + 1).
 
         Raises:
-            Stopped: the projection gave no answer in time; its status and reason say why.
+            Stopped: the projection gave no answer; its status and reason say why.
         """
-        return self._together_in_place(measurement, means.copy(), deadline)
+        return self._together_in_place(measurement, means.copy(), NO_LIMIT)
 
     def _together_in_place(self, measurement: Measurement, means: np.ndarray, deadline: Deadline) -> np.ndarray:
         """Do the same in the memory of the means."""
@@ -187,14 +177,14 @@ class Posterior:
         """
         self._check(measurement)
         found, learned = self._marginals(measurement, NO_LIMIT)
-        centre = self.together(measurement, found.mean)
+        centre = on_grid(self.together(measurement, found.mean))
         propagation, evidence = Propagation.of(measurement), learned.model.evidence
         batch = max(1, min(number, BATCH_CELLS // measurement.sizes.n_cells))
         for start in range(0, number, batch):
             here = min(batch, number - start)
             normal = np.random.default_rng([seed, start]).standard_normal
             xi = normal((len(learned.point.shape), here)), [normal((*d.shape, here)) for d in learned.point.deviations]
-            of_means = ErrorsOfMeans(learned, found, errors_of_priors(learned, *xi), slice(0, here))
+            of_means = ErrorsOfMeans(learned, found, errors_of_priors(learned, *xi))
             apart = np.zeros((len(found.mean), here, found.mean.shape[1]))
 
             def drawn(

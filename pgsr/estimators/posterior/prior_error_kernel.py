@@ -81,23 +81,3 @@ def change(here, errors, i):
     j, up, a, j_next, up_next, a_next = here
     own = a * ((1.0 - up) * errors[j, i] + up * errors[j + 1, i])
     return own - a_next * ((1.0 - up_next) * errors[j_next, i] + up_next * errors[j_next + 1, i])
-
-
-@uncounted
-def add_squares(errors, number, cumulative, counts):
-    """Add to every size the sum of squares over draws by `number`, of errors of c[s] and of x[s] = c[s] - c[s - 1].
-
-    Args:
-        errors: of c, shape (K + 1, draws).
-        number: of all draws.
-        cumulative, counts: float32, shape (K + 1,).
-    """
-    n, draws = errors.shape
-    for s in range(n):
-        of_c, of_x = 0.0, 0.0
-        for i in range(draws):
-            step = errors[s, i] - (errors[s - 1, i] if s > 0 else 0.0)
-            of_c += errors[s, i] * errors[s, i]
-            of_x += step * step
-        cumulative[s] += of_c / number
-        counts[s] += of_x / number

@@ -10,15 +10,8 @@ and from the root down, with g[j] = (1 / W[j]) / (sum over siblings of 1 / W),
 
     x[root] = z[root],     x[j] = z[j] + g[j] (x[parent] - sum over siblings k of z[k]).
 
-Both are linear with the same coefficients in every cell, so they carry any error e of m to the error of x. For
-variances of independent errors write x[r] = A[r] z[r] + B[r] with B[r] independent of all that is below r. Inserting
-x[parent] = A z[parent] + B, with b = u / (w + u) of the parent,
-
-    A[j] = 1 + g[j] (A b - 1),
-    Var B[j] = g[j]^2 ((A b - 1)^2 sum over siblings k != j of Var z[k] + A^2 (1 - b)^2 Var m[parent] + Var B),
-    Var x[j] = A[j]^2 Var z[j] + Var B[j].
-
-The inequalities only bring the answer nearer to the truth, for the truth satisfies them.
+Both are linear with the same coefficients in every cell, so they carry any error e of m to the error of x. The
+inequalities only bring the answer nearer to the truth, for the truth satisfies them.
 """
 
 from dataclasses import dataclass
@@ -70,30 +63,4 @@ class Propagation:
             family = slice(tree.first_child[region], tree.first_child[region + 1])
             rest = z[region] - z[family].sum(axis=0)
             z[family] += self.share[family].reshape(-1, *[1] * (own.ndim - 1)) * rest
-        return z
-
-    def variances(self, own: np.ndarray) -> np.ndarray:
-        """Var x from variances of independent errors of m, shape (regions, cells) both."""
-        tree = self.tree
-        z = own * ((1 - self.below) * (1 - self.below))[:, None]
-        for region in range(tree.n_inner - 1, -1, -1):
-            children = z[tree.first_child[region] : tree.first_child[region + 1]].sum(axis=0)
-            z[region] += self.below[region] * self.below[region] * children
-        slope = np.ones(tree.n_regions)
-        rest = {0: np.zeros(own.shape[1])}
-        for region in range(tree.n_inner):
-            family = slice(tree.first_child[region], tree.first_child[region + 1])
-            a, b, above = slope[region], self.below[region], rest.pop(region)
-            slope[family] = 1 + self.share[family] * (a * b - 1)
-            together = z[family].sum(axis=0)
-            outside = a * a * (1 - b) * (1 - b) * own[region] + above
-            z[region] = a * a * z[region] + above
-            inside = (a * b - 1) * (a * b - 1)
-            for child in range(family.start, family.stop):
-                share = self.share[child] * self.share[child]
-                varies = share * (inside * (together - z[child]) + outside)
-                if child < tree.n_inner:
-                    rest[child] = varies
-                else:
-                    z[child] = slope[child] * slope[child] * z[child] + varies
         return z

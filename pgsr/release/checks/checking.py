@@ -256,7 +256,7 @@ class ReleaseCheck(FolderCheck):
         published = self.need("ends")
         if not self._is_table_of(released):
             raise ReleaseError("the rows of the counts and their intervals are not those that a release writes")
-        found = CountIntervals.of(terms.intervals, self._replayed(), released)
+        found = CountIntervals.of(terms.intervals, plan.mechanism, self.need("measurement"), released)
         sizes = released.sizes
         cells = np.flatnonzero(~sizes.hierarchy.padded[sizes.region_of_cell])  # of copies the table has one
         refuted, differ = found.refuted(published, cells), found.differ(published, cells)
@@ -266,7 +266,7 @@ class ReleaseCheck(FolderCheck):
             )
         what = f"the {percent(terms.intervals)} intervals follow from the noisy values"
         if differ:
-            return f"{what} up to rounding: {differ:,} ends differ by 1, as standard deviations in floating point may"
+            return f"{what} up to rounding: {differ:,} ends differ, as draws in floating point may"
         return f"{what}, every one"
 
     def descriptions(self) -> str:

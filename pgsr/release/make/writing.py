@@ -109,7 +109,7 @@ def _write(folder: Path, plan: Plan, measurement: Measurement, result: Result) -
     columns, facts = Columns.of(plan), manifest.facts(terms, measurement.secure, "counts")
     ends = None
     if terms.intervals is not None:
-        ends = CountIntervals.of(terms.intervals, result, counts).ends
+        ends = CountIntervals.of(terms.intervals, plan.mechanism, measurement, counts).ends
     table = released_tables.counts_table(counts.counts(), plan, columns, facts, ends)
     for name in (artefact.COUNTS, artefact.COUNTS_CSV):
         released_tables.write_counts(folder / name, table)

@@ -14,8 +14,7 @@ from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.split_by_root import SplitByRoot
-from pgsr.noise.view_rules import ViewRule
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity

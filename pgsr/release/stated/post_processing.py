@@ -14,16 +14,13 @@ from pgsr.release.stated.terms import Terms
 def post_of(terms: Terms) -> Method | PostProcess:
     """Choose the method or post-process of the mechanism.
 
-    Where levels have sizes of their own, `KUO` takes the middle of all best fits. A posterior keeps several numbers per
-    cell where intervals are published.
+    Where levels have sizes of their own, `KUO` takes the middle of all best fits.
 
     Example:
         >>> post_of(Terms("demo", 5, "1", "posterior"))
-        Posterior(intervals=False)
+        Posterior()
     """
     options: dict[str, Any] = {}
-    if terms.kind is Kind.POSTERIOR:
-        options["intervals"] = terms.intervals is not None
     if terms.kind is Kind.KUO and terms.max_sizes is not None:
         options["fit"] = IsotonicFit(optimum=Optimum.MIDPOINT)
     method: Any = next(entry.method for entry in own_methods.METHODS if entry.release == terms.kind)

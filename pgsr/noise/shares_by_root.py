@@ -1,0 +1,122 @@
+"""The choice of the shares of epsilon by the noisy root, which is measured first.
+
+Where sizes are few, a share for leaves is wasted once its noise exceeds their counts; where sizes are wide it is not.
+The shape of sizes tells which. So the root is measured with its least share. From its falling shape p, the public
+numbers of groups and the noise of every candidate split follow the errors to be expected on every level, and the split
+is taken whose worst ratio over levels to the least error of any candidate is least, of those that are at every level at
+least about as good as equal shares, or as the split of `recommended_split`. The root is then made as precise as its
+share says (`root_in_steps`), at no cost beside that share.
+
+**Expected errors** are those of linear Bayes estimation in a steady state. In a region of G groups the cumulative
+counts take steps of the variance v[s] = G p[s] + k (G p[s])^2 and are seen through noise of variance n, so that they
+are known to within
+
+    P(v, n) = n v / (v^2 + 4 v n)^(1/2),
+
+the variance of a random walk given noisy values on both sides. Beyond the threshold of a split view ranks are seen:
+they take steps of the variance 1 / d^2, d = G p[s] groups of a size being passed by one step of the size, so that a
+size adds the error d P(1 / d^2, n)^(1/2). Without any noisy value a cumulative count would be known to within what G
+groups scatter, (G F (1 - F))^(1/2) with F = p[0] + ... + p[s], and no worse than it is small or near G; precisions add
+up. The noise of a region that has others below it is that of its values and of their sum, weighted by precision.
+
+Shown by `test_noise_shares_by_root.py`.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.noise.falling_shape import columns_worth
+from pgsr.noise.split_by_root import FEWEST
+from pgsr.privacy.budget import recommended_split
+
+BY_ROOT = "root"
+"""What stands for shares that follow from the noisy root."""
+
+ROOT_SHARES = tuple(Fraction(n, 20) for n in (4, 5, 6, 7, 8, 9, 10, 12, 14))
+LEAF_SHARES = (Fraction(1, 2), Fraction(5, 8), Fraction(3, 4), Fraction(7, 8))
+"""Candidates for the root's share, the least of which it is measured with first, and for that of leaves in the rest."""
+
+SPREAD = 0.02
+"""k, what counts vary beyond their own number, relative to it and squared."""
+
+ABOUT_AS_GOOD = 1.08
+"""The ratio of expected errors up to which one counts as about as good."""
+
+KINDS = 8
+"""Regions of a level are represented by so many of them, from the smallest to the largest."""
+
+
+def candidates(n_levels: int) -> tuple[tuple[Fraction, ...], ...]:
+    """List the splits that are compared, root first; levels between root and leaves have the same share.
+
+    Example:
+        >>> [", ".join(map(str, split)) for split in candidates(3)[:2]], len(candidates(3))
+        (['1/5, 2/5, 2/5', '1/5, 3/10, 1/2'], 36)
+    """
+    if n_levels <= 2:
+        return tuple((root, 1 - root) for root in ROOT_SHARES) if n_levels == 2 else ((Fraction(1),),)
+    between, found = n_levels - 2, product(ROOT_SHARES, LEAF_SHARES)
+    return tuple((root, *((1 - root) * (1 - part) / between,) * between, (1 - root) * part) for root, part in found)
+
+
+def shares_by_root(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scales: np.ndarray) -> tuple[Fraction, ...]:
+    """Choose the split whose worst ratio over levels to the least expected error of any candidate is least.
+
+    Candidates alone are asked that have at no level more than `ABOUT_AS_GOOD` times the error of the same plain split.
+
+    Args:
+        tree: the regions.
+        totals: public or noisy numbers of groups of all regions.
+        shape: non-increasing shares of sizes, fitted to the noisy root; shape (K + 1,).
+        scales: of the noise of every level if it had all of epsilon.
+
+    Complexity: O(candidates x levels x sizes).
+    """
+    splits, n = candidates(tree.n_levels), tree.n_levels
+    plain = recommended_split(n), (Fraction(1, n),) * n
+    found, known = (
+        np.array([expected_errors(tree, totals, shape, scales / np.array(split, float)) for split in some])
+        for some in (splits, plain)
+    )
+    near = (found[:, None] <= ABOUT_AS_GOOD * known).all(axis=2).any(axis=1)
+    worst = (found / np.maximum(found.min(axis=0), 1e-9)).max(axis=1)
+    return splits[int(np.argmin(np.where(near, worst, np.inf)))]
+
+
+def expected_errors(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scales: Sequence[float]) -> np.ndarray:
+    """Compute the mean earth mover's distance that is to be expected of the regions of every level.
+
+    Args:
+        tree, totals, shape: as in `shares_by_root`.
+        scales: of the noise of every level.
+    """
+    errors, precision = np.zeros(tree.n_levels), 0.0
+    for level in range(tree.n_levels - 1, -1, -1):
+        n_below = tree.regions_per_level[level + 1] / tree.regions_per_level[level] if precision else 1.0
+        precision = 0.5 / scales[level] ** 2 + precision / n_below
+        sizes = np.sort(np.maximum(totals[tree.level(level)], 0))
+        kinds = sizes[np.linspace(0, len(sizes) - 1, min(KINDS, len(sizes))).round().astype(int)]
+        errors[level] = np.mean([_of_region(float(groups), shape, 1.0 / precision, level > 0) for groups in kinds])
+    return errors
+
+
+def _of_region(groups: float, shape: np.ndarray, noise: float, split: bool) -> float:
+    """Compute the expected error of a region with this variance of noise; `split` says whether ranks are seen, too."""
+    upto, mean = np.minimum(np.cumsum(shape), 1.0)[:-1], groups * shape[:-1] + 1e-9
+    variance = _known_to(mean + SPREAD * mean**2, noise)
+    if split:
+        first = columns_worth(shape, groups, FEWEST)
+        variance[first:] = mean[first:] ** 2 * _known_to(mean[first:] ** -2.0, noise)
+    scatter = groups * upto * (1 - upto) + SPREAD * (groups * upto * (1 - upto)) ** 2
+    seen, guessed = (2 / np.pi * variance) ** 0.5, (2 / np.pi * scatter) ** 0.5
+    guessed = np.minimum(guessed, groups * np.minimum(upto, 1 - upto))
+    return float((1.0 / (1.0 / (seen**2 + 1e-18) + 1.0 / (guessed**2 + 1e-18)) ** 0.5).sum())
+
+
+def _known_to(steps: np.ndarray, noise: float) -> np.ndarray:
+    """Compute P: the variance of a random walk with these variances of steps, given noisy values on both sides."""
+    return noise * steps / np.sqrt(steps * steps + 4 * steps * noise)
