@@ -88,10 +88,8 @@ def simplex_projection(rows: np.ndarray, totals: np.ndarray, integer: bool) -> n
         minimise    sum_i (x[i] - y[i])^2
         subject to  x >= 0 (integer),   sum_i x[i] = G.
 
-    The optimum is max(0, y - theta). With the largest cells first, exactly those are positive whose value exceeds the
-    theta that they and all larger ones imply; sums and comparisons are in integers, one division gives theta. As y is
-    integer, all positive cells have the same fractional part: rounding by largest remainders, ties to the first cell,
-    rounds up the first of them, needs no fractions, and is the integer optimum.
+    The optimum is max(0, y - theta), with theta from sums of the largest cells in integers. All positive cells have the
+    same fractional part, so rounding by largest remainders, ties to the first cell, is the integer optimum.
 
     Args:
         rows: y, int64, shape (n, cells); |y| times cells plus G below 2^62.

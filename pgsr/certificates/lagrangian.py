@@ -23,31 +23,16 @@ _SLIGHTLY = 1e-8
 def lagrangian_bound(problem: Problem, multipliers: Multipliers) -> float:
     """Compute a number that no feasible objective is below, for any multipliers; -infinity if they prove nothing.
 
-    With the multipliers of `Multipliers` fixed, regions are on their own. With the net price
+    With the multipliers fixed, regions are on their own: with x = y + d, region r contributes the minimum of
+    sum_s w |d|^norm + net d over the remaining conditions,
 
-        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - stated[r, s]
+        net[r, s] = consistency[r, s] - consistency[parent, s] - totals[r] - stated[r, s],
 
-    (0 where there is no such row; where levels have sizes of their own, consistency[r, s] is the price of the sum that
-    r's cell s is a part of, see `pgsr.data.sizes.Sizes.spread`; `stated` is what the rows and bounds of `Problem.where`
-    add up to, see `StatedPrices`) and x = y + d, region r contributes the minimum of sum_s w |d|^norm + net d. Signs,
-    order, integrality and public cells (the last one of the cumulative view) are kept:
-
-    - without order every cell has a closed form, within its stated bounds;
-    - with order a region is a chain, minimised by pool adjacent violators, within stated bounds of its cells, or for
-      norm 1 by the slope trick, see `priced_chain_kernel`; its upper bound is the region's public total, or the root's,
-      which is implied.
-
-    The remaining terms are multipliers times residuals of y, which is small, so nothing cancels against counts of 1e8.
+    0 where there is no such row; `stated` is what `Problem.where` adds up to (`StatedPrices`). Without order every cell
+    has a closed form; with order a region is a chain (`priced_chain_kernel`). docs/derivations/m_c.md derives it.
     Prices are first rounded to a grid on which net prices are exact; what other roundings may have added is subtracted.
-    A region that is not measured costs nothing at a net price of 0 only, so its consistency price is replaced, but for
-    cells that a stated bound keeps from falling without end.
-
-    With norm 1, cells whose net price exceeds their weight fall to a bound. If it does by 1e-9, as a solver's may, and
-    the bound is 1e8 groups away or there is none, that ruins the result. So all multipliers are also tried a little
-    smaller, by 1e-8 and by as much as it takes for none to fall to a bound that is only implied; the best one counts.
-    Shown by `test_slightly_wrong_prices_cost_little` there.
-
-    There is no bound (-infinity) where order meets weights of cells.
+    With norm 1 all multipliers are also tried a little smaller, since a price that exceeds a weight by 1e-9 would ruin
+    the bound; the best one counts. There is no bound (-infinity) where order meets weights of cells.
 
     Complexity: O(cells); with order and norm 1 O(cells log sizes).
 

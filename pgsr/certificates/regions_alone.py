@@ -117,16 +117,13 @@ def isotonic_is_optimal(
         minimise    sum_i |x[i] - y[i]|^norm
         subject to  lower <= x[0] <= x[1] <= ... <= x[n - 1] <= upper.
 
-    With multipliers mu[i] >= 0 of x[i] <= x[i + 1], mu[-1] of lower <= x[0] and mu[n - 1] of x[n - 1] <= upper, x is
-    optimal if and only if every cell has a subgradient g[i] such that mu[i] = mu[i - 1] - g[i] and mu vanishes at
-    conditions that are slack. The cells' subgradients are intervals, so the values mu[i] can take are one, too; the
-    chain passes it on from cell to cell. Exact, in 64-bit integers. A cell at a lower bound of its own may have any
-    subgradient below as well, one at its upper bound any above.
+    x is optimal if and only if every cell has a subgradient g[i] such that the multipliers mu[i] = mu[i - 1] - g[i] >=
+    0 vanish at conditions that are slack. The values that mu[i] can take are an interval, which is passed on from cell
+    to cell. Exact, in 64-bit integers. A cell at a bound of its own may have any subgradient beyond as well.
 
     Args:
-        x: shape (n,). Norm 2: integers, optimal among integers: the subgradients are those of the square's linear
-            interpolation, [2 (x - y) - 1, 2 (x - y) + 1], which loses nothing since the conditions are totally
-            unimodular. Norm 1: integers or reals; an optimum in integers is one in reals.
+        x: shape (n,). Norm 2: integers, optimal among integers. Norm 1: integers or reals; an optimum in integers is
+            one in reals.
         y: integers, shape (n,).
         lower, upper: bounds, or None.
         norm: 1 or 2.

@@ -36,10 +36,9 @@ class CountOfCounts(ShowsNumbers):
     Args:
         hierarchy: the regions.
         counts: shape (regions, K + 1), checked to add up, or (leaves, K + 1), summed upwards; in the order of
-            `hierarchy.paths`. NumPy or SciPy sparse; a sparse table stays sparse (K = 100,000 over 3,196 regions is
-            2.6 GB dense). K, the largest size, must be public: never derive it from the data. Where levels have sizes
-            of their own (`Sizes`), one table per level, root first, of shape (regions of the level, K + 1) each, int64
-            or int32; they are kept as they are. `tables` gives both alike.
+            `hierarchy.paths`. NumPy or SciPy sparse; a sparse table stays sparse. K must be public: never derive it
+            from the data. Where levels have sizes of their own (`Sizes`), one table per level, root first, int64 or
+            int32.
         name: the data set's name; research noise is keyed by it.
         max_quantity: public bound on what one entity adds to its group's size; sensitivities grow with it.
         private_groups: whether the table of groups is private, so that regions' totals must be measured with noise.
@@ -48,8 +47,7 @@ class CountOfCounts(ShowsNumbers):
         about: what a reader understood of the table that it read, for people; "" where nobody read one.
 
     Raises:
-        CountError: wrong shape, or counts that are negative, fractional, not finite, not numbers, too large, or do
-            not add up; the message names the first region and size.
+        CountError: wrong shape, or no whole numbers from 0 up that add up; it names the first region and size.
 
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
@@ -58,12 +56,7 @@ class CountOfCounts(ShowsNumbers):
         array([[0, 3, 1, 2],
                [0, 2, 0, 1],
                [0, 1, 1, 1]])
-        >>> truth.totals
-        array([6, 3, 3])
-
-        In the states sizes up to 1, which is "1 or more":
-
-        >>> CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 3], [0, 3]])).max_sizes
+        >>> CountOfCounts(tree, ([[0, 3, 1, 2]], [[0, 3], [0, 3]])).max_sizes  # in the states "1 or more"
         (3, 1)
     """
 

@@ -53,13 +53,10 @@ class CensusBlocks:
 
     Its levels are nation / 4 regions / 9 divisions / 51 states / 3,143 counties / tracts / block groups / blocks.
 
-    Groups of states and counties are those of `census_like(tail="calibrated")`, real totals with a synthetic tail and
-    geography. Below counties everything is synthetic: with B blocks there are B / 25 block groups and as many / 2.85
-    tracts, one per county at least. Every county gets one tract and of the rest its share, every tract the same number
-    of block groups up to one, and so every block group of blocks. The j-th largest of n tracts of a county, block
-    groups of a tract or blocks of a block group takes a share ~ 1 / (j + n / 4); groups are shared out at random by
-    these shares, size by size. Every region has random numbers of its own, so a state is always the same, whichever
-    others are made.
+    Groups of states and counties are those of `census_like(tail="calibrated")`. Below counties everything is synthetic:
+    with B blocks there are B / 25 block groups and as many / 2.85 tracts, one per county at least. The j-th largest of
+    n parts takes a share ~ 1 / (j + n / 4), at random, size by size. Every region has random numbers of its own, so a
+    state is always the same, whichever others are made.
 
     Attributes:
         blocks: their number, 3,143 at least.

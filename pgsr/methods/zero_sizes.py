@@ -50,32 +50,21 @@ class WithoutZeroSizes:
             >>> WithoutZeroSizes.of(problem.where(cells(size=0) <= 1)) is None
             True
         """
-        stated = problem.conditions
-        if stated is None or stated.choices is not None or not problem.is_plain:
+        conditions = problem.conditions
+        if conditions is None or conditions.choices is not None or not problem.is_plain:
             return None
-        low, high = (side.reshape(problem.target.shape) for side in (stated.lower, stated.upper))
-        if problem.nonnegative:
-            low = np.maximum(low, 0)
-        zero = ((low == 0) & (high == 0)).all(axis=0)
-        if problem.nonnegative and problem.consistent:
-            zero |= (low == 0).all(axis=0) & (high[0] == 0)
-        free = high.min(axis=0) >= UNBOUNDED
-        free &= (low.max(axis=0) == 0) if problem.nonnegative else (low.max(axis=0) <= -UNBOUNDED)
-        if problem.monotone and problem.nonnegative and zero.any():
-            zero[: np.flatnonzero(zero)[-1]] = True
-        if problem.monotone and (zero[-1] or not problem.nonnegative):  # the last cell may be a public total
-            return None
-        if not zero.any() or zero.all() or not free[~zero].all():
+        zero = _zero_sizes(problem, conditions)
+        if zero is None:
             return None
         kept = np.flatnonzero(~zero)
         cells = np.arange(problem.target.size).reshape(problem.target.shape)[:, kept].ravel()
-        rows = stated.rows[:, cells]
-        if (np.diff(rows.indptr) == 0).any():
+        rows = conditions.rows[:, cells]
+        if (np.diff(rows.indptr) == 0).any():  # a row of sizes that are left out alone
             return None
         left = None
-        if len(stated.row_lower):
+        if len(conditions.row_lower):
             none = Conditions.none(len(cells))
-            left = replace(stated, lower=none.lower, upper=none.upper, rows=rows, stated=(), sources=None)
+            left = replace(conditions, lower=none.lower, upper=none.upper, rows=rows, stated=(), sources=None)
         reduced = replace(
             problem,
             sizes=Sizes.alike(problem.hierarchy, len(kept) - 1),
@@ -115,3 +104,19 @@ class WithoutZeroSizes:
         values = np.zeros((len(answer.values), self.whole.max_size + 1), answer.values.dtype)
         values[:, self.kept] = answer.values
         return Estimate(answer.hierarchy, answer.view, values)
+
+
+def _zero_sizes(problem: Problem, conditions: Conditions) -> np.ndarray | None:
+    """Find the sizes of which no region has groups, bool; None if there are none, or other cells have bounds."""
+    low, high = (side.reshape(problem.target.shape) for side in (conditions.lower, conditions.upper))
+    low = np.maximum(low, 0) if problem.nonnegative else low
+    zero = ((low == 0) & (high == 0)).all(axis=0)
+    if problem.nonnegative and problem.consistent:  # where the root has none, no region has
+        zero |= (low == 0).all(axis=0) & (high[0] == 0)
+    free = high.min(axis=0) >= UNBOUNDED
+    free &= (low.max(axis=0) == 0) if problem.nonnegative else (low.max(axis=0) <= -UNBOUNDED)
+    if problem.monotone:
+        if zero[-1] or not problem.nonnegative:  # the last cell may be a public total
+            return None
+        zero[: np.flatnonzero(zero).max(initial=0)] = True  # cells before one that is 0
+    return zero if zero.any() and not zero.all() and free[~zero].all() else None

@@ -29,31 +29,26 @@ class Problem(ProblemFields):
         subject to  integer:      x[r, i] integer
                     nonnegative:  x[r, i] >= 0
                     monotone:     x[r, i] <= x[r, i + 1]
-                    consistent:   x[r, i] = sum over children c of r of x[c, i], a region's sizes folded into those
-                                  of its children as `pgsr.data.sizes.Sizes` says, where levels differ in them
-                    totals:       the (last cumulative, or summed) cell of the root, or of every region, is its public
-                                  number of groups
+                    consistent:   x[r, i] = sum over children c of r of x[c, i], sizes folded as `pgsr.data.sizes` says
+                    totals:       the (last cumulative, or summed) cell of the root, or of every region, is its total
                     conditions:   bounds of cells and rows over cells, as `where` states them
 
-    Every variant of the papers is one of the constructors below, which take a measurement. `of` takes plain values, for
-    instance fitted ones. Objectives include the constant: they are distances.
+    Every variant of the papers is one of the constructors below, which take a measurement; `of` takes plain values.
+    Objectives include the constant: they are distances.
 
     Attributes:
         label: the papers' name.
         sizes: the regions, and the sizes 0..K of every level.
         view: what the values are; it is the same at every level.
-        cells: the noisy values y of all regions, one region after the other; int64, any sign. A region has K + 1, or,
-            of `View.RANKED`, one per group. `target` is a matrix of them, `tables` one table per level, and `rows` one
-            vector per region.
+        cells: the noisy values y of all regions, one region after the other; int64, any sign. `target` is a matrix of
+            them, `tables` one table per level, and `rows` one vector per region.
         groups: public numbers of groups, int64 of shape (regions,), or (1,) for the root's; or None if none is public.
         norm: 1 or 2.
         integer, nonnegative, monotone, consistent: which conditions hold.
         totals: whose number in `groups` is a condition, or None.
-        weights: non-negative integers w[r], shape (regions,); 0 where a region is not measured. Or of cells, w[r, i] of
-            shape (regions, K + 1). In squares, where `integer` does not hold, they may be real numbers
-            from 1 on.
-        noise: the noise in y of every level, root first, or None where y is not about noise. A level whose noise is
-            None was not measured. `CostTables` derives its windows from it.
+        weights: w, non-negative integers of shape (regions,), 0 where a region is not measured; or of cells, of shape
+            (regions, K + 1). In squares, where `integer` does not hold, they may be real numbers from 1 on.
+        noise: of every level, root first; None where y is not about noise, or for a level that was not measured.
         conditions: what a modeller stated besides, see `where`; or None.
     """
 

@@ -25,25 +25,21 @@ class ChoiceTree(GatedMethod):
         minimise    the distance of a problem: squares or magnitudes of counts or cumulative counts
         subject to  its conditions, and of every choice one alternative.
 
-    A node of the tree has some choices decided and the others dropped: a problem without choices, whose optimum bounds
-    all that is below it. Nodes are cheapest flows with bounds, solved and checked in exact integers, where cells,
-    totals, rows and alternatives are sums over two families of sets without overlaps: M_H with bounds of cells and of
-    totals of regions, the naive problem, regions in order alone, M_c of two levels. Otherwise another method solves
-    them: `TreeProjection` squares of millions of cells, or in reals; `CumulativeProjection` and `CumulativeIntegers`
-    M_c of any depth, the latter with a gap. `pgsr.algorithms.choice_tree` says more.
+    A node has some choices decided and the others dropped, so its optimum bounds all that is below it. Nodes are
+    cheapest flows in exact integers, where conditions are sums over two families of sets without overlaps, or
+    `TreeProjection`, `CumulativeProjection` and `CumulativeIntegers` solve them (`pgsr.algorithms.choice_tree`).
 
     Args:
-        most: number of problems without choices that are solved at most. Twelve choices of two alternatives have
-            2^12 combinations, of which bounds leave out most.
+        most: number of problems without choices that are solved at most.
 
-    Shapes: any. Complexity: that of a node, a millisecond for a thousand cells as a flow, times the number of nodes,
-    which in the worst case is exponential in the number of choices that the optimum without choices breaks.
+    Shapes: any. Complexity: that of a node, a millisecond for a thousand cells as a flow, times the number of nodes, at
+    worst exponential in the number of choices that the optimum without choices breaks.
 
     Ties: among equal optima the one that is found first.
 
     Status: OPTIMAL with bound == objective in integers, or a gap of at most 1e-9 in reals; FEASIBLE with the proven gap
-    where the tree was cut off or nodes have gaps themselves; INFEASIBLE where every alternative contradicts the other
-    conditions, each proved; TIMED_OUT where no point was found.
+    where the tree was cut off or nodes have gaps; INFEASIBLE where every alternative contradicts the other conditions,
+    each proved; TIMED_OUT where no point was found.
 
     Example:
         >>> from pgsr import Hierarchy, Problem

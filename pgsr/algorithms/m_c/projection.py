@@ -29,17 +29,10 @@ class CumulativeProjection(GatedMethod):
         subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],
                     x[root, K] = G, or x[r, K] = G[r] in every region.
 
-    Newton's method on the dual of consistency, in which every leaf is an isotonic regression (docs/derivations/m_c.md).
-    Directions are found by conjugate gradients, stopped early, on two levels: aggregates of sizes, where the tree is
-    eliminated exactly, and what they leave (`preconditioner.TwoLevel`). The leaves at these prices, scaled to the
-    public total and added upwards, are feasible.
-
-    An inner region of weight 0 forces its price to equal its parent's (0 at the root, but for a cell fixed at G), so it
-    is taken out exactly: its children become its parent's.
-
-    Bounds of single cells that `Problem.where` states of the lowest regions are kept: isotonic regressions are pooled
-    by means that are clipped to them. Structural zeros, minima and maxima of cumulative counts, and fixed totals of
-    lowest regions are such bounds. Those of regions above are refused unless they follow from the ones below.
+    Newton's method on the dual of consistency, in which every leaf is an isotonic regression; directions come from
+    conjugate gradients on two levels (docs/derivations/m_c.md). Children of a region of weight 0 become its parent's.
+    Bounds of single cells that `Problem.where` states of the lowest regions are kept; those of regions above are
+    refused unless they follow from the ones below.
 
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which an answer counts as optimal.
@@ -51,8 +44,7 @@ class CumulativeProjection(GatedMethod):
     about 24 bytes per cell of a leaf and 150 per cell of an inner region.
 
     Status: OPTIMAL, with a Lagrangian bound from the prices; FEASIBLE where rounding, or weights that differ by orders
-    of magnitude, keep the gap above `gap`; RELAXED for an integer problem; TIMED_OUT (checked between Newton steps),
-    which says the gap reached.
+    of magnitude, keep the gap above `gap`; RELAXED for an integer problem; TIMED_OUT, which says the gap reached.
 
     Example:
         >>> from pgsr import CountOfCounts, Hierarchy, Problem, View

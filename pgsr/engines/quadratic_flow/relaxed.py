@@ -27,28 +27,21 @@ def relaxed_prices(
     """Find the prices of the vertices at which all arcs together balance every vertex, shape (vertices,).
 
     An arc that is paid d = price[end] - price[start] a unit carries x = max(0, y + d / 2w), or y + d / 2w if it is
-    free. The dual
+    free. Newton's method minimises the dual, which is convex and piecewise quadratic:
 
-        D(price) = sum over arcs of  max over x of  d x - w (x - y)^2    +  sum of price supply
+        D(price) = sum over arcs of  max over x of  d x - w (x - y)^2    +  sum of price supply.
 
-    is convex, once differentiable and piecewise quadratic; its derivative by a vertex's price is the vertex's excess.
-    Newton's method minimises it. A step solves a system of the network of arcs that carry something, by conjugate
-    gradients. Their preconditioner has two parts: incomplete factors of the network, which are exact on trees, and
-    factors of the coarse network, in which every aggregate moves as a whole (`newton_kernel.precondition`). The former
-    alone see no further than from a vertex to those around it; a unit that has to move through a nation takes them
-    hundreds of steps.
+    A step solves a system of the arcs that carry something, by conjugate gradients with incomplete factors of the
+    network, exact on trees, and factors of the coarse network, in which every aggregate moves as a whole.
 
     Args:
         start: prices to start from; 0 if None.
         tolerance: ends where no vertex is off by more units than this, or where rounding stops all progress.
         patience: ends already where this many steps have not halved the units by which all vertices are off.
         ties: the most and the least that ties a vertex to the ground in a step, relative to what its arcs could
-            conduct. `MOST_TIE` throughout is for networks that lack arcs, so that there may be no flow at all: no step
-            moves a vertex far then. Little is for weights that differ by orders of magnitude, where a tie of light arcs
-            that carry nothing would hold back heavy ones.
-        balanced: whether a turn of `Balance`, which takes about as long as a step, follows every step that had to be
-            shortened. Large networks need it: the more vertices there are, the sooner one of them comes to where its
-            arcs begin to carry something or cease to, and there a step ends for all of them.
+            conduct: `MOST_TIE` throughout for networks that lack arcs, little for weights that differ by orders of
+            magnitude.
+        balanced: whether a turn of `Balance` follows every step that had to be shortened; large networks need it.
 
     Example:
         >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from fractions import Fraction
+from itertools import chain
 from math import inf, log
 
 from pgsr.checks import member_of, require_kind
@@ -148,18 +149,22 @@ def _candidates(
 
 
 def _prefixes(rho: Fraction, parts: Sequence[Fraction], sensitivities: Sequence[Sensitivity]) -> list[frozenset[int]]:
-    """List the sets of levels with geometric noise, from none to all but the last kind, the most gainful first."""
-    ratios: dict[tuple[Fraction, Sensitivity], tuple[float, list[int]]] = {}
-    for i, (part, sensitivity) in enumerate(zip(parts, sensitivities, strict=True)):
-        if not part:
-            continue
-        if (part, sensitivity) not in ratios:
-            geometric = variance_of(geometric_of_rho(part * rho, sensitivity), sensitivity)
-            gaussian = variance_of(GaussianNoise(part * rho), sensitivity)
-            ratios[part, sensitivity] = (geometric / gaussian if gaussian < inf else 0.0), []
-        ratios[part, sensitivity][1].append(i)
-    kinds = [levels for _, levels in sorted(ratios.values())]
-    return [frozenset(i for levels in kinds[:n] for i in levels) for n in range(len(kinds))]
+    """List the sets of levels with geometric noise, from none to all but the last kind, the most gainful first.
+
+    Levels of the same share and sensitivity are of one kind, and have the same noise.
+    """
+    kinds: dict[tuple[Fraction, Sensitivity], list[int]] = {}
+    for level, (part, sensitivity) in enumerate(zip(parts, sensitivities, strict=True)):
+        if part:
+            kinds.setdefault((part, sensitivity), []).append(level)
+
+    def ratio_of(kind: tuple[Fraction, Sensitivity]) -> float:
+        share, sensitivity = kind[0] * rho, kind[1]
+        gaussian = variance_of(GaussianNoise(share), sensitivity)
+        return variance_of(geometric_of_rho(share, sensitivity), sensitivity) / gaussian if gaussian < inf else 0.0
+
+    by_gain = [kinds[kind] for kind in sorted(kinds, key=ratio_of)]
+    return [frozenset(chain.from_iterable(by_gain[:n])) for n in range(len(by_gain))]
 
 
 def _geometric(total: Fraction, parts: Sequence[Fraction]) -> Noises:

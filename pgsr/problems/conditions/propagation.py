@@ -240,8 +240,7 @@ class _Search:
                 name = region_id(self.place.hierarchy.paths[first + r])
                 return f"the cells of {name} would add up to {side}, not to its {known[r]:,.0f} groups, by {self._by()}"
             low[:, -1], high[:, -1] = np.maximum(low[:, -1], sums[0]), np.minimum(high[:, -1], sums[1])
-            region = lambda terms: np.broadcast_to(terms.sum(axis=1, keepdims=True), terms.shape)  # noqa: E731
-            _narrow(low[:, :-1], high[:, :-1], low[:, -1:], high[:, -1:], region)
+            _narrow(low[:, :-1], high[:, :-1], low[:, -1:], high[:, -1:], _sums_of_rows)
             first += len(low)
         return None
 
@@ -346,6 +345,10 @@ def _number_text(number: float) -> str:
     if number.is_integer():
         return f"{number:,.0f}"
     return f"{number:,.6f}".rstrip("0").rstrip(".") if abs(number) > 1e-3 else f"{number:.6g}"
+
+
+def _sums_of_rows(terms: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(terms.sum(axis=1, keepdims=True), terms.shape)
 
 
 def _narrow(

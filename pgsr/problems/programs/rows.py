@@ -23,24 +23,13 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
         subject to  `consistency_rows`, `totals_rows`, `order_rows`, `stated_rows`, stated bounds of cells, and
                     z[r, i] >= -y[r, i] for non-negative problems,
 
-    and with further unknowns and rows behind these cells and rows, before the stated ones, where
-    `pgsr.problems.programs.added` has some. Conditions joined by `either` need two numbers that every cell of some
-    optimum is between, `box`, the nearer the better; `Problem.intervals` has some if it is None.
+    and with further unknowns and rows where `pgsr.problems.programs.added` has some. Conditions joined by `either` need
+    two numbers that every cell of some optimum is between, `box`; `Problem.intervals` has some if it is None. In
+    regions without weight y is the sum of the children's y (`with_sums`).
 
-    In regions without weight y is the sum of the children's y (`with_sums`). The papers' variants are conditions
-    switched on and off:
-
-        naive             totals of every region                           counts        QP, MIQP
-        isotonic          order, end cell = G                              cumulative    QP, MIQP; norm 1: LP, MILP
-        isotonic          order, 0 <= x <= K                               ranked        the same
-        mean consistency  consistency, signs free                          both          QP
-        M_H               consistency, root's total or every region's      counts        QP, MIQP
-        M_c               consistency, order, root's total or every one's  cumulative    QP, MIQP; norm 1: LP, MILP
-
-    Where regions are tied together, order and non-negativity of cumulative counts are stated at the leaves only: sums
-    of non-decreasing vectors are non-decreasing. For the same reason every region's total is stated at the leaves.
-    Where levels have sizes of their own, the order of sizes that children do not tell apart is
-    stated besides (`ordered_cells`).
+    Where regions are tied together, order, non-negativity of cumulative counts and every region's total are stated at
+    the leaves only, as sums keep them. Where levels have sizes of their own, the order of sizes that children do not
+    tell apart is stated besides (`ordered_cells`).
 
     Complexity: O(cells) numbers; no loop over cells.
 

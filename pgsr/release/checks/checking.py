@@ -39,16 +39,12 @@ def check(
 ) -> Report:
     """Verify everything that can be verified of a release without the data.
 
-    Files and digests; the signature; the manifest's fields; regions and totals; the budget's arithmetic; the noisy
-    values' form; the privacy claim; the scale of the noise, wherever something was measured twice; the four conditions
-    of a release; the certificate, computed again; the post-processing, computed again from the noisy values, number by
-    number (for posterior and two_stage up to a few roundings, see `pgsr.release.checks.near_replay`; for m_h and m_c_dp
-    with sizes per level other counts pass that are proved to be as near); published intervals, computed again, too; and
-    the descriptions (README.txt, datapackage.json, summary.html), written again.
+    Files, digests and signature; the manifest's fields and the budget's arithmetic; the law of the noise, wherever
+    something was measured twice; the conditions of a release, its certificate, counts and intervals, computed again
+    from the noisy values (`pgsr/release/THREATS.md` says how far they may differ); and the descriptions, written again.
 
-    What it cannot find without `digest` or `key`: a release made up as a whole from invented noisy values of the stated
-    law, or one number of a noisy table changed together with everything that follows from it. What it cannot find at
-    all: noise that the publisher did not draw independently, but made up to fit.
+    Without `digest` or `key` it cannot find a release made up as a whole from invented noisy values of the stated law,
+    or one noisy number changed with everything that follows. It never finds noise that the publisher made up to fit.
 
     Args:
         folder: of a release.

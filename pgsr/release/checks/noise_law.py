@@ -1,30 +1,17 @@
 """Test whether the noise in a folder has the laws that its manifest states.
 
-Some numbers of a release are known twice, once with noise and once without it, or with other noise:
+Some numbers of a release are known twice, and what remains of them is noise alone: a region less those below it,
+R[r, s] = y[r, s] - sum over children c of y[c, s], and a region's last cumulative count, or sum of counts, less its
+number of groups G[r]. Ranked sizes have no such numbers. `noise_residuals` and `split_residuals` find them.
 
-- a region and the regions below it were both measured. The true values add up, so what remains of the noisy ones,
-  R[r, s] = y[r, s] - sum over children c of y[c, s], is noise alone: z[r, s] - sum over c of z[c, s];
-- a region's number of groups G is public (or was published after noise of its own). The last cumulative count is G, so
-  R[r] = y[r, K] - G[r] is one draw of noise; counts add up to G, so R[r] = sum over s of y[r, s] - G[r] is a sum of
-  K + 1 draws.
+Under the stated laws the law P0 of every R is known exactly. |R| is sorted into bins, and for other scales with bin
+probabilities P1 the product over independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true.
+So has its mean over many alternatives and families of residuals. By Markov's inequality this evidence is 10^9 or more
+with chance 10^-9 at most if the statement is true; approximate alternatives only cost power. Residuals of split views
+are noise alone but for a chance of 10^-13 (`DOUBT`), which is kept off the 10^-9.
 
-Ranked sizes do not add up over regions, and a total tells none of them, so there is nothing to compare them with. Where
-regions differ in view, a region is compared with those below it if all of these were measured by cumulative counts.
-With sizes per level, a region's sizes that are one class of the level below are added up first. Where views are split,
-the cumulative counts below all thresholds are compared, and `split_residuals` finds two more kinds of such numbers
-among the ranks. `noise_residuals` finds all others.
-
-Under the stated laws the law P0 of every such R is known exactly. How well other scales (or sigmas) explain the
-residuals is measured by a likelihood ratio: |R| is sorted into bins, and for an alternative with bin probabilities P1
-the product over all independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true, whatever P1
-is. So has the mean of such products over many alternatives and over families of residuals that depend on each other. By
-Markov's inequality this evidence E is 10^9 or more with chance 10^-9 at most if the statement is true. No approximation
-enters that guarantee; approximate alternatives only cost power. Residuals of split views are noise alone but for a
-chance of 10^-13 (`DOUBT`), which is kept off the 10^-9.
-
-Where thresholds follow from the noisy root, its noise chooses which residuals there are. Those without noise of the
-root are independent of it, so their product has expectation 1 whatever it chose. Of those with it the product is at
-most the sum of the products of all sets that it may choose, so E counts it divided by their number (`Family.choices`).
+Where thresholds follow from the noisy root, residuals without its noise are independent of what it chose; the product
+of those with it is divided by the number of sets that it may choose (`Family.choices`).
 
 Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean over dependent families, Vovk and Wang
 2021 (E-values: calibration, combination and applications).

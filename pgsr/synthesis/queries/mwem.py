@@ -39,20 +39,17 @@ class Output(StrEnum):
 class MWEM:
     """The method of multiplicative weights over all types of groups; rounds reuse measurements that are still off.
 
-    A starts as the share of the ordered universe that each type stands for (see `Universe`), which is uniform over
-    groups with ordered members. A round with measurements (q_i, a_i) finds e* = max_i |q_i(A) - a_i| and applies, for
-    the `iterations` largest errors among those above e* / 2, largest first,
+    A starts as the share of the ordered universe that each type stands for (`Universe`). A round with measurements
+    (q_i, a_i) applies, for the `iterations` largest errors among those above half of the largest,
 
         A(x) <- A(x) exp(w_i(x) (a_i - q_i(A)) / 2) / Z,
 
-    with q_i(A) recomputed before each factor; this is one pass, and a round makes `passes` of them. At group level
-    w_i = phi_i is 1 on types that satisfy the query, and a step moves q_i(A) towards a_i by at most
-    |a_i - q_i(A)| / 8. Below, `Update` says what w_i is.
+    with q_i(A) recomputed before each factor. At group level w_i is 1 on types that satisfy the query; below, `Update`
+    says what it is.
 
     Args:
         iterations: gamma, most factors per pass; steps are small, and with few of them A lags behind.
-        passes: passes per round; the paper has one, with which A lags behind its measurements. About 30 bring A near
-            them, at 30 times the cost.
+        passes: passes per round; the paper has one. About 30 bring A near the measurements, at 30 times the cost.
         update: rule for shares of individuals, relations included; the paper's is `Update.LITERAL`.
         output: which distribution is handed out. The average, the paper's, keeps a part of the uniform start.
         max_types: largest universe to build; every type takes part in every query of every round.
