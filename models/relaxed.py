@@ -88,11 +88,6 @@ def by_clarabel(program: SolverProgram, options: Mapping[str, Any]) -> SolverAns
     status = clarabel.SolverStatus
     claims = {status.Solved: SolverClaim.OPTIMAL, status.AlmostSolved: SolverClaim.OPTIMAL,
               status.MaxTime: SolverClaim.STOPPED, status.PrimalInfeasible: SolverClaim.INFEASIBLE}  # fmt: skip
-    claim, z, duals = (
-        claims.get(found.status, SolverClaim.FAILED),
-        np.asarray(found.x, float),
-        np.asarray(found.z, float),
-    )
-    return SolverAnswer(
-        claim, "" if claim is SolverClaim.OPTIMAL else f"it says {found.status}", z, duals[:m], duals[m : m + k]
-    )
+    claim, z, duals = claims.get(found.status, SolverClaim.FAILED), np.asarray(found.x), np.asarray(found.z)
+    note = "" if claim is SolverClaim.OPTIMAL else f"it says {found.status}"
+    return SolverAnswer(claim, note, z, duals[:m], duals[m : m + k])

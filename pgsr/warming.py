@@ -137,7 +137,7 @@ def _move_groups() -> None:
     problem = next(p for p in toys.problems() if p.integer and CumulativeIntegers().supports(p) is None)
     dual = SquaresDual(problem.relaxed())
     zeros = np.zeros(dual.shape, np.int64)
-    GroupMoves(dual, np.zeros(dual.y.shape, np.int64), zeros, zeros.astype(float), 1.0)
+    GroupMoves(dual, (np.zeros(dual.y.shape, np.int64), zeros), zeros.astype(float), 1.0, None)
 
 
 def _send_many_units() -> None:

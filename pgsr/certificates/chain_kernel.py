@@ -33,10 +33,11 @@ def chain_closes(low, high, joined, at_lower, at_upper):
 
 @compiled
 def chain_multipliers(slopes, apart, start):
-    """Compute mu[i] = max(0, mu[i - 1] - slopes[i]) from mu[-1] = start, and 0 wherever apart[i]."""
-    multipliers = np.empty(len(slopes))
-    before = start
-    for i in range(len(slopes)):
-        before = 0.0 if apart[i] else max(0.0, before - slopes[i])
-        multipliers[i] = before
+    """Compute mu[r, i] = max(0, mu[r, i - 1] - slopes[r, i]) from mu[r, -1] = start[r], and 0 wherever apart[r, i]."""
+    multipliers = np.empty(slopes.shape)
+    for r in range(len(slopes)):
+        before = start[r]
+        for i in range(slopes.shape[1]):
+            before = 0.0 if apart[r, i] else max(0.0, before - slopes[r, i])
+            multipliers[r, i] = before
     return multipliers

@@ -180,27 +180,36 @@ def isotonic_bound(problem: Problem, estimate: Estimate) -> float:
     optimum. A bound in reals is one in integers. O(cells).
     Shown by `test_certificates_regions_alone.py::test_any_estimate_gives_a_bound`.
     """
-    from pgsr.certificates.chain_kernel import chain_multipliers
-
-    terms, last = [], np.concatenate([table[:, -1] for table in problem.tables])
-    for region, x, y, lower, upper in _chains(problem, estimate):
-        if upper is not None:  # the last cell is G whatever is done
-            terms.append(float(problem.w[region]) * float(upper - int(last[region])) ** 2 * (1 - 1e-15))
-        if not len(x) or not problem.w[region]:
-            continue
-        near = CONDITION + RELATIVE * float(np.abs(x).max())  # as close as a solver gets to equal numbers
-        slopes = 2.0 * (x - y)
-        # mu falls by the gradients of the cells at the lower bound and has to stay non-negative.
-        start = 0.0 if lower is None else float(np.cumsum(slopes[x <= lower + near]).max(initial=0.0))
-        end_is_free = upper is None or x[-1] < upper - near
-        mu = chain_multipliers(slopes, np.append(np.diff(x) > near, end_is_free), start)
-        c = np.diff(mu, prepend=start)
-        steps = np.append(-np.diff(y), 0 if upper is None else y[-1] - upper).astype(float)
-        first = 0.0 if lower is None else start * float(lower - int(y[0]))
-        values = np.concatenate([-c * c / 4, mu * steps, [first]])
-        terms.append(float(problem.w[region]) * sum_below(values, np.abs(values)))
+    terms, totals = [], problem.region_totals if problem.totals is not None else None
+    for level, tables in enumerate(zip(estimate.tables, problem.tables, strict=True)):
+        first = problem.hierarchy.level(level).start
+        for rows in row_blocks(slice(0, len(tables[0])), tables[0].shape[1]):
+            regions, (x, y) = slice(first + rows.start, first + rows.stop), (table[rows] for table in tables)
+            w, upper = problem.w[regions, None].astype(float), None
+            if totals is not None:  # the last cell is G whatever is done
+                upper = totals[regions]
+                terms.append(float(w[:, 0] @ (upper - y[:, -1]).astype(float) ** 2) * (1 - 1e-14))
+                x, y = x[:, :-1], y[:, :-1]
+            if x.shape[1]:
+                values = w * _lagrangians(x, y, problem.nonnegative, upper)
+                terms.append(sum_below(values, np.abs(values)))
     total = math.fsum(terms)
     return total - sum(map(abs, terms)) * 1e-15
+
+
+def _lagrangians(x: np.ndarray, y: np.ndarray, nonnegative: bool, upper: np.ndarray | None) -> np.ndarray:
+    """Compute the parts of the Lagrangian of every region, for the multipliers that follow from x."""
+    from pgsr.certificates.chain_kernel import chain_multipliers
+
+    near = CONDITION + RELATIVE * np.abs(x).max(axis=1, keepdims=True)  # as close as a solver gets to equal numbers
+    slopes = 2.0 * (x - y)
+    # mu falls by the gradients of the cells at the lower bound and has to stay non-negative.
+    start = np.cumsum(np.where(x <= near, slopes, 0.0), axis=1).max(axis=1, initial=0.0) * nonnegative
+    end_is_free = np.full(len(x), True) if upper is None else x[:, -1] < upper - near[:, 0]
+    mu = chain_multipliers(slopes, np.column_stack([np.diff(x) > near, end_is_free]), start)
+    c = np.diff(mu, axis=1, prepend=start[:, None])
+    end = np.zeros(len(y)) if upper is None else y[:, -1] - upper
+    return np.column_stack([-c * c / 4, mu * np.column_stack([-np.diff(y), end]), -start * y[:, 0]])
 
 
 def sum_below(values: np.ndarray, magnitudes: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from pgsr.engines.quadratic_flow import newton_kernel as kernels
 from pgsr.engines.quadratic_flow.integers import cheapest_flow
 from pgsr.engines.quadratic_flow.network import FlowNetwork
 from pgsr.engines.quadratic_flow.relaxed import MOST_TIE, relaxed_prices
+from pgsr.machine.compilation import read_only
 
 
 def network_of(stated: Stated) -> FlowNetwork:
@@ -34,7 +35,7 @@ def test_rows_keep_what_is_above_their_threshold():
     for _ in range(80):
         y, total = generator.integers(-9, 10, (1, 12)), generator.integers(-3, 30, 1)
         kept = np.zeros(y.shape, bool)
-        selection_kernel.keep_large(0, 1, y, total, kept)
+        selection_kernel.keep_large(0, 1, read_only(y), 0, total, kept)
         largest = np.sort(y[0])[::-1]
         means = [(largest[:n].sum() - total[0]) / n for n in range(1, 13)]
         threshold = max(0, max(means) if total[0] > 0 else largest[0])

@@ -7,6 +7,7 @@ import numpy as np
 from pgsr.data.counts import checked_counts
 from pgsr.data.rounding import nearest
 from pgsr.errors import ProblemError, TooLargeError
+from pgsr.machine.compilation import read_only
 from pgsr.machine.parallel import share
 
 
@@ -79,7 +80,8 @@ def isotonic_l1_middles(rows: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
     out = np.empty(rows.shape)
     if rows.size:
-        share(l1_middle_rows, range(len(rows)), rows.shape[1], np.ascontiguousarray(rows, np.int64), upper, out)
+        y = read_only(np.ascontiguousarray(rows, np.int64))
+        share(l1_middle_rows, range(len(rows)), rows.shape[1], y, upper, out)
     return out
 
 
@@ -129,7 +131,7 @@ def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: i
     high = np.minimum(high, max(int(y.max()), int(low.max())))
     low = np.maximum(low, min(int(y.min()), int(high.min())))
     for part in (y, low, high):
-        _check_pooled(part)
+        _pooled(part)
     total, divisor, count = l2_blocks_within(y, low, high)
     return np.repeat(nearest_fractions(total, divisor), count)
 
@@ -141,9 +143,7 @@ def isotonic_l2_runs(y: np.ndarray, lower: int, upper: int) -> tuple[np.ndarray,
     """
     from pgsr.engines.isotonic_kernel import l2_blocks
 
-    y = np.ascontiguousarray(y, np.int64)
-    _check_pooled(y)
-    total, count = l2_blocks(y)
+    total, count = l2_blocks(_pooled(y))
     return np.clip(nearest_fractions(total, count), lower, upper), count
 
 
@@ -151,9 +151,7 @@ def isotonic_l2_means(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
     """Compute the real isotonic regression of one vector in squares, within bounds; shape (cells,), float64."""
     from pgsr.engines.isotonic_kernel import l2_blocks
 
-    y = np.ascontiguousarray(y, np.int64)
-    _check_pooled(y)
-    total, count = l2_blocks(y)
+    total, count = l2_blocks(_pooled(y))
     return np.repeat(np.clip(total / count, lower, upper), count)
 
 
@@ -166,8 +164,7 @@ def isotonic_l2_counts(y: np.ndarray, upper: int) -> np.ndarray:
     """
     from pgsr.engines.isotonic_kernel import l2_blocks
 
-    _check_pooled(y)
-    total, count = l2_blocks(y)
+    total, count = l2_blocks(_pooled(y))
     values = np.clip(nearest_fractions(total, count), 0, upper)
     return np.bincount(values, count, minlength=upper + 1).astype(np.int64)
 
@@ -193,9 +190,7 @@ def isotonic_min_max(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     from pgsr.engines.isotonic_kernel import l2_min_max
 
-    y = np.ascontiguousarray(y, np.int64)
-    _check_pooled(y)
-    return l2_min_max(y)
+    return l2_min_max(_pooled(y))
 
 
 def nearest_fractions(total: np.ndarray, count: np.ndarray) -> np.ndarray:
@@ -211,12 +206,13 @@ def _vector(y: np.ndarray, lower: float, upper: float) -> np.ndarray:
     return array
 
 
-def _check_pooled(y: np.ndarray) -> None:
-    """Refuse a vector whose block sums times block counts could leave 64 bits."""
-    step = 1 << 20
+def _pooled(y: np.ndarray) -> np.ndarray:
+    """View a vector as loops want it; refuse one whose block sums times block counts could leave 64 bits."""
+    y, step = read_only(np.ascontiguousarray(y, np.int64)), 1 << 20
     largest = sum(float(np.abs(y[start : start + step]).sum(dtype=np.float64)) for start in range(0, len(y), step))
     if largest * len(y) >= 2**62:
         raise TooLargeError("sums times counts exceed 2^62, so means cannot be compared in 64 bits; use fewer cells")
+    return y
 
 
 def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.engines.newton import conjugate_gradients, line_search
 from pgsr.machine.blocks import row_blocks
+from pgsr.machine.compilation import read_only
 from pgsr.machine.memory import unwritten
 from pgsr.machine.parallel import inner_product, share, share_levels
 from pgsr.noise.measurement import Totals
@@ -218,7 +219,7 @@ class SquaresDual:
     def leaves(self) -> LeafTerms:
         """The leaves' costs, in squares, and bounds."""
         least, most = (np.zeros((0, 0)),) * 2 if self.bounds is None else self.bounds
-        return LeafTerms(self.y, self.upper, least, most, self.leaf_weight)
+        return LeafTerms(read_only(self.y), self.upper, least, most, self.leaf_weight)
 
     @property
     def node_rows(self) -> tuple[range, int]:

@@ -53,23 +53,15 @@ class GroupMoves:
     """The program around integers of the leaves, shape (leaves, K + 1), at prices, shape (nodes, cells).
 
     Args:
-        off: the sums of leaves less y in nodes, shape (nodes, cells).
+        around: the leaves, and their sums less y in nodes, shape (nodes, cells).
         listed: moves and their costs; None for all whose reduced cost is at most `within`.
     """
 
-    def __init__(
-        self,
-        dual: SquaresDual,
-        leaves: np.ndarray,
-        off: np.ndarray,
-        prices: np.ndarray,
-        within: float,
-        listed: Any = None,
-    ) -> None:
+    def __init__(self, dual: SquaresDual, around: Any, prices: np.ndarray, within: float, listed: Any) -> None:
         from pgsr.algorithms.m_c import moves_kernel as kernels
 
-        self.dual, self.leaves, self.off, self.prices = dual, leaves, off, prices
-        self.moves, cost = listed or kernels.group_moves(dual.leaves, dual.leaf_node, prices, leaves, within)
+        self.dual, self.prices, (self.leaves, self.off) = dual, prices, around
+        self.moves, cost = listed or kernels.group_moves(dual.leaves, dual.leaf_node, prices, self.leaves, within)
         self.passed = self._passed()
         steps, step_cost, step_bounds = self._steps(within)
         self.n_steps = len(step_cost)
@@ -117,15 +109,15 @@ class GroupMoves:
         made = taken > _SURE
         shared = np.flatnonzero((taken > _FRACTIONAL) & ~made)
         made[shared[np.argsort(-taken[shared], kind="stable")[: len(shared) // 20 + 1]]] = True
-        leaves, off = self.moved(made)
+        around = self.moved(made)
         group = self.moves[:, 0] << 40 | self.moves[:, 1]
         rest = np.isin(group, np.setdiff1d(group[shared], group[made]))
         if not rest.any() or deadline.passed:
-            return leaves
+            return around[0]
         listed = self.moves[rest], self.cost[self.n_steps :][rest]
-        program = GroupMoves(self.dual, leaves, off, self.prices, _STEPS_WITHIN, listed)
+        program = GroupMoves(self.dual, around, self.prices, _STEPS_WITHIN, listed)
         found = program.relaxed(deadline)
-        return leaves if found is None else program.rounded(found.taken, deadline)
+        return around[0] if found is None else program.rounded(found.taken, deadline)
 
     def integers(self, deadline: Deadline, nodes: int, gap: float) -> np.ndarray | None:
         """Search for integers of the leaves by branch and bound, within a relative gap or over so many nodes.

@@ -9,6 +9,7 @@ from pgsr.algorithms.simplex import simplex_projection
 from pgsr.data.views import AnyView, View
 from pgsr.estimators.posterior.arrays import Moments, Noisy, Prior, Room, Window
 from pgsr.estimators.posterior.likelihood import Likelihood
+from pgsr.machine.compilation import read_only
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.laws import Law
 
@@ -245,7 +246,7 @@ class Evidence:
         of = Likelihood.of(self.law, width)
         kind = COUNTS if self.view is View.COUNTS else BOXES
         first = self.most + 1 if self.total is None else self.total - (self.measured - self.columns)
-        values = self.values[: self.measured]
+        values = read_only(self.values[: self.measured])
         law = of.law, of.coarse, of.fine
         return Noisy(kind, values, *law, self.columns, first, anchor, of.log_base)
 

@@ -66,7 +66,7 @@ class Selection:
                 starts = tree.first_child[tree.level(level)] - tree.level(level).stop
                 totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
             if parts.size:
-                given = read_only(parts), totals.astype(np.int64), kept
+                given = read_only(table), part.first_tail(level), totals.astype(np.int64), kept
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], *given)
                 if is_last:  # a leaf without a total has what is positive, and a way to the root
                     kept[(totals == UNKNOWN)[:, None] & (parts > 0)] = True

@@ -9,29 +9,30 @@ FEW = 32
 
 
 @compiled
-def keep_large(start, stop, y, total, kept):
+def keep_large(start, stop, table, first_part, total, kept):
     """Keep the positive cells above the threshold at which sum of max(0, y - threshold) is total[r]; one at least."""
-    n = y.shape[1]
+    n = kept.shape[1]
     for r in range(start, stop):
+        y = table[r, first_part:]
         # The sum falls with the threshold: at the largest y less 1 + total it is above the total, at the largest y it
         # is 0.
         largest = 0
         for s in range(n):
-            if y[r, s] > y[r, largest]:
+            if y[s] > y[largest]:
                 largest = s
-        most = y[r, largest]
+        most = y[largest]
         low, high = most - 1.0 - max(0.0, float(total[r])), float(most)
         while high - low > 0.5:
             middle = 0.5 * (low + high)
             above = 0.0
             for s in range(n):
-                above += max(0.0, y[r, s] - middle)
+                above += max(0.0, y[s] - middle)
             if above > total[r]:
                 low = middle
             else:
                 high = middle
         for s in range(n):
-            kept[r, s] = y[r, s] > max(0.0, low) or s == largest
+            kept[r, s] = y[s] > max(0.0, low) or s == largest
 
 
 @compiled
