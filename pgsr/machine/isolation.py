@@ -133,6 +133,7 @@ class Worker:
             import cloudpickle
             import psutil  # noqa: F401
         data = tuple(b"" if call is None else cloudpickle.dumps(call) for call in (warm_up, task))
+        outcome = TaskEnd()
         with self._lock:
             try:
                 for start in range(1, 1 + (STARTS if self._several else 1)):
@@ -245,8 +246,7 @@ def session_worker() -> Worker:
     return found
 
 
-_SESSION: dict[int, Worker] = {}
-"""The worker of this process, under its number: a process that is a copy of another one gets a worker of its own."""
+_SESSION: dict[int, Worker] = {}  # by the number of a process: a copy of it gets a worker of its own
 
 
 @atexit.register
