@@ -11,9 +11,9 @@ def main() -> None:
         from pgsr import cli
 
         if sys.argv[1:2] in ([], ["--help"], ["compare"]):  # which takes a second
-            from pgsr.experiments.commands.comparing import compare_table
+            from pgsr.experiments.commands.comparing import OF_PGSR, compare_table
 
-            cli.app.command("compare", rich_help_panel=cli.LOOK, epilog=cli.COMPARE)(compare_table)
+            cli.app.command(**OF_PGSR)(compare_table)
     cli.main()
 
 

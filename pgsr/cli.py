@@ -53,11 +53,6 @@ def pgsr(
 RELEASE, LOOK, MACHINE = "Release", "Look at a release", "This machine"
 """The groups of commands in the help."""
 
-COMPARE = examples(
-    ("pgsr compare homes.csv --regions State,County --size Members --max-size 10", "all methods, as a page")
-)
-"""The end of the help of `pgsr compare`, which `pgsr.__main__` adds: it is made by experiments, above this file."""
-
 app.command(epilog=validate.EPILOG, rich_help_panel=RELEASE)(validate.validate)
 app.command(epilog=plan.EPILOG, rich_help_panel=RELEASE)(plan.plan)
 app.command(epilog=release.EPILOG, rich_help_panel=RELEASE)(release.release)

@@ -23,7 +23,7 @@ class Lanes:
 
     def __init__(self) -> None:
         cores = sorted(os.sched_getaffinity(0))[:2] if hasattr(os, "sched_getaffinity") else [None]
-        self._workers = [Worker(one_thread=True, core=core) for core in cores]
+        self._workers = [Worker.of_several(core) for core in cores]
         self._free: SimpleQueue[Worker] = SimpleQueue()
         for worker in self._workers:
             self._free.put(worker)

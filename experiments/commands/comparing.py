@@ -3,7 +3,7 @@
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +24,7 @@ from pgsr.experiments.benchmarks.compare import (
 from pgsr.experiments.benchmarks.lanes import Lanes
 from pgsr.experiments.benchmarks.variants import KEYS, Size, chosen
 from pgsr.experiments.commands.app import app
+from pgsr.help import examples
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.privacy.budget import exact
@@ -65,6 +66,16 @@ def compare(
         data, size, exact(epsilon), seed, time_limit, tuple(problem or ()), _sizes(sizes_per_level)
     )
     page_of(experiment, out)
+
+
+OF_PGSR: dict[str, Any] = {
+    "name": "compare",
+    "rich_help_panel": "Research",
+    "epilog": examples(
+        ("pgsr compare homes.csv --regions State,County --size Members --max-size 10", "all methods, as a page")
+    ),
+}
+"""What `pgsr.__main__` says of the command `pgsr compare`, which is this one."""
 
 
 def compare_table(

@@ -315,10 +315,6 @@ class Task:
         )
 
 
-STARTS = 3
-"""Processes that a task gets where a busy machine does not import and warm up in time."""
-
-
 class ComputedTask(Protocol):
     """What a worker computes: a cell of a sweep, or a method on an instance."""
 
@@ -333,7 +329,7 @@ class ComputedTask(Protocol):
 def computed(task: ComputedTask, worker: Worker) -> TaskEnd:
     """Compute a task in a worker. Of tasks that share a process the first warms up for all."""
     warm_up = task.warm_up if worker.last is None else None
-    return worker.compute(task.compute, warm_up, task.time_limit, STARTS)
+    return worker.compute(task.compute, warm_up, task.time_limit)
 
 
 def release_memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:

@@ -168,7 +168,7 @@ def run(
 def compute_entry(task: Task, worker: Worker | None = None) -> StoredCell:
     """Compute one cell in a process of its own, or in a worker; every failure becomes an entry with its reason."""
     start = time.perf_counter()
-    with contextlib.closing(Worker(one_thread=True)) if worker is None else contextlib.nullcontext(worker) as at_work:
+    with contextlib.closing(Worker.of_several(None)) if worker is None else contextlib.nullcontext(worker) as at_work:
         outcome = computed(task, at_work)
     finish = partial(
         StoredCell,
@@ -179,13 +179,13 @@ def compute_entry(task: Task, worker: Worker | None = None) -> StoredCell:
         seconds=time.perf_counter() - start,
         peak_bytes=outcome.peak_bytes,
         baseline_bytes=outcome.baseline_bytes,
-        starts=outcome.starts,
-        cpu_seconds=outcome.cpu_seconds,
+        starts=outcome.effort.starts,
+        cpu_seconds=outcome.effort.cpu_seconds,
     )
     if not outcome.started:
         reason = (
-            f"did not start in time (imports, compilation) in {outcome.starts} processes, the machine is too busy; run "
-            "it again, compiled code is kept"
+            f"did not start in time (imports, compilation) in {outcome.effort.starts} processes, the machine is too "
+            "busy; run it again, compiled code is kept"
         )
         return finish(state=CellState.FAILED, reason=reason, record={})
     if outcome.timed_out:
@@ -236,11 +236,11 @@ def _here(tasks: list[tuple[Task, int]], gate: MemoryGate, jobs: int, share: boo
                 with gate.hold(needed, task.cell.key):
                     if queue.stopped:
                         break
-                    with contextlib.closing(Worker(one_thread=True)) as worker:
+                    with contextlib.closing(Worker.of_several(None)) as worker:
                         workers.add(worker)
                         while task is not None and not queue.stopped:
                             results.put(compute_entry(task, worker))
-                            short = share and worker.last is not None and worker.last.work < SHORT
+                            short = share and worker.last is not None and worker.last.effort.work < SHORT
                             task = queue.alike(task) if short else None
                         workers.discard(worker)
         except BaseException as error:  # the thread that waits for results raises it

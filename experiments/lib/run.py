@@ -104,7 +104,7 @@ def run(
     with out.open("a") as file:
         file.write("\n" * torn)  # else the next line would be torn with it
         for method in methods:
-            label, late, worker = label_of(method), set[tuple[str, str]](), Worker(one_thread=True)
+            label, late, worker = label_of(method), set[tuple[str, str]](), Worker.of_several(None)
             for one in built:
                 if not takes(method, problems[one.name]):
                     continue

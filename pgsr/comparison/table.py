@@ -101,7 +101,7 @@ def notes(table: Comparison) -> list[str]:
     """The reasons of arms that have one, and how to read objectives, memory and errors."""
     lines = [f"{row.method}: {row.reason}" for row in table.rows if row.reason]
     late = sum(row.status is Status.TIMED_OUT or "time limit" in row.reason for row in table.rows)
-    lines += [f"{late} reached the time limit; {RAISE}"] if late else []
+    lines += [f"{late} reached the time limit; a higher one (--time-limit, time_limit=) gives more"] if late else []
     below = dict.fromkeys(row.method for row in table.rows if _is_below_bound(row))
     if below:
         lines.append(f"{BELOW_BOUND} ({', '.join(below)})")
@@ -115,8 +115,6 @@ def notes(table: Comparison) -> list[str]:
         lines.append(TIMES_BOUND)
     return lines
 
-
-RAISE = "a higher one (--time-limit, time_limit=) gives them more time"
 
 BELOW_BOUND = (
     "objective below bound: no point that satisfies all conditions exactly is below the bound. An answer that violates "

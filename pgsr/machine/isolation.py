@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from pgsr.machine import compilation
 from pgsr.machine.extras import extra
@@ -30,11 +30,25 @@ from pgsr.machine.extras import extra
 START_LIMIT = 60.0
 """Seconds that a process may take to import what it needs and to warm up, compilation apart."""
 
-COMPILE_LIMIT = 600.0
-"""Seconds that compiling one function may take."""
-
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """What tells libraries to keep to one thread, where several workers are the parallelism."""
+
+STARTS = 3
+"""Processes that one of several workers gets to import and to warm up, each with twice as long as the one before."""
+
+
+class Effort(NamedTuple):
+    """What a task took: processor seconds of the task alone, those since the task before, and processes started.
+
+    The first task of a process also pays for its start and warm-up; processes that it started count, too.
+    """
+
+    work: float
+    cpu_seconds: float
+    starts: int
+
+
+UNKNOWN = Effort(0.0, 0.0, 1)
 
 
 @dataclass(frozen=True)
@@ -46,15 +60,10 @@ class TaskEnd:
         error: a sentence if it raised, died or did not start, else "".
         timed_out: whether it was killed at its limit.
         started: whether it came as far as the task; False if imports and warm-up took longer than `START_LIMIT`.
-        peak_bytes: most memory of the process during the task, or from its start where the kernel cannot tell; 0 if
-            unknown.
+        peak_bytes: most memory during the task, or since the start where the kernel cannot tell; 0 if unknown.
         baseline_bytes: what it held just before the task: imports, compiled code, and what earlier tasks left.
-        reusable: whether the process takes another task: nothing that this one began goes on in it, and the kernel lets
-            it forget its peak.
-        work: processor seconds of the task alone.
-        cpu_seconds: those of the process, and of those that it started, since the task before; of the first task with
-            start and warm-up. Other work on the machine changes it little, unlike the time that passes.
-        starts: processes that were started for it.
+        reusable: whether the process takes another task: no thread goes on, and the kernel lets it forget its peak.
+        effort: what it took; other work on the machine changes that little, unlike the time that passes.
     """
 
     value: Any = None
@@ -64,9 +73,7 @@ class TaskEnd:
     peak_bytes: int = 0
     baseline_bytes: int = 0
     reusable: bool = False
-    work: float = 0.0
-    cpu_seconds: float = 0.0
-    starts: int = 1
+    effort: Effort = UNKNOWN
 
 
 def run_isolated(
@@ -89,17 +96,13 @@ class Worker:
     it imported has changed on disk. Before each task it takes over the working directory, the environment and
     the module path of this process. Ctrl-C is left to this process. If this process ends, so does the worker.
 
-    Args:
-        one_thread: whether its libraries keep to one thread, unless the environment says otherwise.
-        core: the processor that it runs on; any if None.
-
     Attributes:
         last: how its last task ended; None if the next one gets a new process.
         closed: whether it takes no more tasks.
     """
 
-    def __init__(self, one_thread: bool = False, core: int | None = None) -> None:
-        self._one_thread, self._core = one_thread, core
+    def __init__(self) -> None:
+        self._several, self._core = False, None
         self._process: subprocess.Popen | None = None
         self._log: IO[bytes] | None = None
         self._messages: queue.SimpleQueue = queue.SimpleQueue()
@@ -107,12 +110,15 @@ class Worker:
         self.last: TaskEnd | None = None
         self._counted = 0.0
 
+    @classmethod
+    def of_several(cls, core: int | None) -> "Worker":
+        """Make a worker for a processor, or for any; libraries keep to one thread, and a late start is tried again."""
+        worker = cls()
+        worker._several, worker._core = True, core
+        return worker
+
     def compute(
-        self,
-        task: Callable[[], Any],
-        warm_up: Callable[[], Any] | None = None,
-        time_limit: float | None = None,
-        starts: int = 1,
+        self, task: Callable[[], Any], warm_up: Callable[[], Any] | None = None, time_limit: float | None = None
     ) -> TaskEnd:
         """Call `task` in the process, and kill the process `time_limit` seconds after it started the task.
 
@@ -122,24 +128,24 @@ class Worker:
         Args:
             task, warm_up: without arguments.
             time_limit: seconds, or None.
-            starts: processes that are tried, where the machine is too busy to import and to warm up in time; each
-                gets twice as long as the one before.
         """
         with extra("release"):  # before there is a process, which needs both
             import cloudpickle
             import psutil  # noqa: F401
         data = tuple(b"" if call is None else cloudpickle.dumps(call) for call in (warm_up, task))
+        outcome = TaskEnd()
         with self._lock:
             try:
-                for start in range(1, starts + 1):
-                    outcome = replace(self._once(data, time_limit, START_LIMIT * 2 ** (start - 1)), starts=start)
+                for start in range(1, 1 + (STARTS if self._several else 1)):
+                    outcome = self._once(data, time_limit, START_LIMIT * 2 ** (start - 1))
+                    outcome = replace(outcome, effort=outcome.effort._replace(starts=start))
                     if outcome.started or self.closed:
                         break
             except BaseException:  # Ctrl-C while it computes
                 self._end()
                 raise
             if outcome.reusable:
-                self.last, self._counted = outcome, self._counted + outcome.cpu_seconds
+                self.last, self._counted = outcome, self._counted + outcome.effort.cpu_seconds
             else:
                 self._end()
             return outcome
@@ -160,12 +166,15 @@ class Worker:
             peak, cpu = peak_memory(pid), _cpu_of(pid) - self._counted
             self._end()
             late = "" if started else f"the process did not start within {start_limit:g} s; the machine is too busy"
-            return TaskEnd(None, late, True, started, peak, baseline, cpu_seconds=cpu)
+            return TaskEnd(None, late, True, started, peak, baseline, effort=Effort(0.0, cpu, 1))
         if isinstance(found, TaskEnd):
             return found
         code = None if self._process is None else self._process.wait()
-        lines = self._last_words()
-        return TaskEnd(error=f"the process died with exit code {code}{f': {lines[-1]}' if lines else ''}")
+        said = []
+        if self._log is not None:
+            self._log.seek(0)
+            said = self._log.read().decode(errors="replace").strip().splitlines()
+        return TaskEnd(error=f"the process died with exit code {code}{f': {said[-1]}' if said else ''}")
 
     def _asked(self, data: tuple[bytes, ...], start_limit: float) -> Any:
         """Send a task, and wait for the first message."""
@@ -186,7 +195,7 @@ class Worker:
 
     def _environment(self) -> dict[str, str]:
         path = os.pathsep.join(filter(None, [str(_ROOT), *sys.path]))
-        few = dict.fromkeys(ONE_THREAD, "1") if self._one_thread else {}
+        few = dict.fromkeys(ONE_THREAD, "1") if self._several else {}
         return {**few, **os.environ, "PYTHONPATH": path}
 
     def _start(self) -> None:
@@ -206,19 +215,12 @@ class Worker:
         compiles = False
         while True:
             since = time.monotonic()
-            found = self._messages.get(timeout=COMPILE_LIMIT if compiles else limit)
+            found = self._messages.get(timeout=None if compiles else limit)
             if not isinstance(found, bool):
                 return found
             if not compiles and limit is not None:
                 limit = max(0.0, limit - (time.monotonic() - since))
             compiles = found
-
-    def _last_words(self) -> list[str]:
-        """Give the lines that the process wrote to standard error."""
-        if self._log is None:
-            return []
-        self._log.seek(0)
-        return self._log.read().decode(errors="replace").strip().splitlines()
 
     def close(self) -> None:
         """End the process now, for good; a caller that waits for its answer hears that it died."""
@@ -230,32 +232,21 @@ class Worker:
         process, log, self._process, self._log, self.last = self._process, self._log, None, None, None
         self._counted = 0.0
         if process is not None:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    if stream is not None:
-                        stream.close()
+            with contextlib.suppress(OSError), process:  # which closes its pipes and waits until it is gone
+                process.kill()
         if log is not None:
             log.close()
 
 
 def session_worker() -> Worker:
-    """Give the worker that lives as long as this process; one that was closed is replaced.
-
-    Example:
-        >>> first, second = (session_worker().compute(os.getpid).value for _ in range(2))
-        >>> first == second != os.getpid()
-        True
-    """
+    """Give the worker that lives as long as this process; one that was closed is replaced."""
     found = _SESSION.get(os.getpid())
     if found is None or found.closed:
         found = _SESSION[os.getpid()] = Worker()
     return found
 
 
-_SESSION: dict[int, Worker] = {}
-"""The worker of this process, under its number: a process that is a copy of another one gets a worker of its own."""
+_SESSION: dict[int, Worker] = {}  # by the number of a process: a copy of it gets a worker of its own
 
 
 @atexit.register
@@ -282,14 +273,10 @@ def peak_memory(pid: int | None = None) -> int:
         return 0
 
 
-# A process says whether it compiles (a bool), what memory it holds as its task starts (an int), and how that ended
-# (a TaskEnd); or that a module has changed on disk, so the task is for a new process:
+# Messages: True and False around compilation, the bytes held when a task starts, its end; or that a module was edited:
 _CHANGED = "changed"
 
 _ROOT = Path(__file__).resolve().parents[2]
-_FORGET = Path("/proc/self/clear_refs")
-"""Linux: writing 5 makes the peak memory what is held now."""
-
 _INSTALLED = tuple(f"{folder}{os.sep}" for folder in (sys.prefix, sys.base_prefix))
 
 
@@ -358,7 +345,8 @@ def _done(warm_up: bytes, task: bytes, counted: float, say: Callable[[Any], None
     now, peak = _cpu_of(), peak_memory()
     # Threads that are late would disturb the next task; our own pool waits.
     spoiled |= any(not (t.daemon or t.name.startswith("pgsr")) for t in set(threading.enumerate()) - threads)
-    end = TaskEnd(None, error, False, True, peak, baseline, forgets and not spoiled, now - used, now - counted)
+    end = TaskEnd(None, error, False, True, peak, baseline, forgets and not spoiled)
+    end = replace(end, effort=Effort(now - used, now - counted, 1))
     try:
         return cloudpickle.dumps(replace(end, value=value))
     except Exception as failure:
@@ -400,7 +388,7 @@ def forget_peak() -> bool:
     if not sys.platform.startswith("linux"):
         return True  # `peak_memory` tells what is held now
     try:
-        _FORGET.write_text("5")
+        Path("/proc/self/clear_refs").write_text("5")
     except OSError:
         return False
     return True

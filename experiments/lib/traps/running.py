@@ -122,7 +122,7 @@ def ask(
         taken = {trap.name: takes(method, trap) for trap, _ in traps}
         if not any(taken.values()):
             continue
-        row, worker = {"method": label_of(method)}, Worker(one_thread=True)
+        row, worker = {"method": label_of(method)}, Worker.of_several(None)
         for trap, stated in traps:
             if not taken[trap.name]:
                 row[trap.name] = NOT_TAKEN
