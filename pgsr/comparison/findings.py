@@ -110,7 +110,7 @@ def _relaxed(runs: list[Run]) -> str:
     names = _counted(Counter(run.solver.name for run in runs))
     broken = sum(bool(run.broken) for run in runs)
     return (
-        f"{count(len(runs), 'answer')} of relaxations, rounded ({names}); {broken} break a condition. "
+        f"{count(len(runs), 'answer')} of relaxations, rounded ({names}); {broken or 'none'} break a condition. "
         "That is what these methods do, and no failure."
     )
 

@@ -5,10 +5,10 @@ from math import log10
 
 from pgsr.comparison.items import Item, Line, Mark, Text
 from pgsr.comparison.runs import Problem, Run
-from pgsr.comparison.wording import factor, number, short_part, time
+from pgsr.comparison.wording import count, factor, number, short_part, time
 
 HEIGHT, MIDDLE = 48, 24
-ABOVE, BELOW = 10, 44
+ABOVE, BELOW = 10, 45
 """Pixels down: a strip's height and its line, and the lines of text above and below."""
 
 LEFT, AXIS = 2.0, 77.0
@@ -31,7 +31,8 @@ class Scale:
     @classmethod
     def of(cls, problems: list[Problem]) -> "Scale":
         shown = [run.seconds for problem in problems for run in problem.runs if run.answered and run.seconds > 0]
-        return cls(min(shown, default=0.01) * 0.75, max(shown, default=0.1) * 1.3)
+        low = min(shown, default=0.01) * 0.75
+        return cls(low, max(12 * low, max(shown, default=0.1) * 1.3))
 
     def at(self, seconds: float) -> float:
         return LEFT + AXIS * log10(seconds / self.low) / log10(self.high / self.low)
@@ -63,7 +64,8 @@ def strip(problem: Problem, scale: Scale, widths: dict[str, float]) -> list[Item
     silent = [run for run in problem.runs if not run.answered]
     if silent:
         names = [problem.label(run) for run in silent]
-        said = f"✕ {', '.join(names)}" if len(names) < 3 else f"✕ {len(names)} methods"
+        short = ", ".join(names)
+        said = f"✕ {short}" if len(short) < 10 else f"✕ {count(len(names), 'method')}"
         items.append(Text(100, BELOW, said, "silent", "end", -4, "\n\n".join(tip(run, problem) for run in silent)))
     return items
 
@@ -92,7 +94,8 @@ def _verdict(problem: Problem) -> tuple[str, str]:
     if problem.duel is None:
         return ("alone" if problem.mine else "absent" if problem.proved else "no proof"), "mute"
     faster = problem.duel >= 1
-    times = factor(max(problem.duel, 1 / problem.duel))
+    ratio = max(problem.duel, 1 / problem.duel)
+    times = factor(ratio) if ratio < 1000 else f"{ratio / 1000:,.0f}k"
     return (f"{times}\u00d7 faster", "win") if faster else (f"{times}\u00d7 slower", "loss")
 
 
@@ -128,7 +131,7 @@ def _names(problem: Problem, marks: list[tuple[Run, float, float]], width: float
             (centre + 10, y + 4, "start", 10),
             (centre - 10 - wide, y + 4, "end", -10),
         ):
-            box = (left - 2, line - 9, left + wide + 2, line + 2)
+            box = (left - 2, line - 11, left + wide + 2, line + 2)
             near = [other for name, other in boxes.items() if name != run.method] + taken
             if box[0] >= 0 and box[2] <= (LEFT + AXIS + 1) * width / 100 and not any(_cross(box, b) for b in near):
                 taken.append(box)
