@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -18,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
+from pgsr.comparison.figure import figure as comparison_figure
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
@@ -422,6 +424,12 @@ def overview() -> Figure:
     return figure
 
 
+def comparison() -> Figure:
+    """The larger hierarchy of a run of `python -m pgsr.experiments compare` that docs/results keeps."""
+    rows = pd.read_parquet(Path(__file__).parents[1] / "results" / "compare.parquet")
+    return comparison_figure(rows[rows["part"] == rows["part"].iloc[-1]])
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "overview.svg": overview,
     "hierarchy.svg": hierarchy,
@@ -435,6 +443,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "intervals.svg": intervals,
     "posterior.svg": posterior,
     "bounds.svg": bounds,
+    "compare.svg": comparison,
 }
 """The figures by their files' names."""
 

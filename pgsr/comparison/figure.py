@@ -10,7 +10,7 @@ from pgsr.comparison.profile import TALL, profile
 from pgsr.comparison.runs import Problem, Run, by_kind, read, scored
 from pgsr.comparison.solvers import FAMILIES
 from pgsr.comparison.strips import HEIGHT, MIDDLE, TITLES, Scale, strip
-from pgsr.comparison.wording import short_part, tex
+from pgsr.comparison.wording import factor, short_part, tex
 from pgsr.figures.drawing import new_figure
 
 if TYPE_CHECKING:
@@ -139,9 +139,9 @@ def _errors(drawn: "Figure", runs: list[Run], place: tuple[float, float, float, 
         axes.barh(range(len(runs)), errors, height=0.55, color=colours)
         for i, run in enumerate(runs):
             value, exact = run.error(level)
-            axes.text(value + most * 0.03, i, f"{value:,.0f}{'' if exact else '*'}", va="center", fontsize=8)
+            axes.text(value + most * 0.03, i, f"{factor(value)}{'' if exact else '*'}", va="center", fontsize=8)
             if level == 0:
                 axes.text(-most * 0.05, i, tex(release_name(run.method)[0]), ha="right", va="center", fontsize=8)
-        axes.set(xlim=(0, most * 1.4), ylim=(max(len(runs), 6) - 0.4, -0.6))
+        axes.set(xlim=(0, most * 1.7), ylim=(max(len(runs), 6) - 0.4, -0.6))
         axes.axis("off")
         axes.text(0, -0.7, name, fontsize=8.6, va="bottom", color=MUTE)

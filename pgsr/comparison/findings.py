@@ -121,7 +121,7 @@ def _least(part: str, runs: list[Run]) -> str:
         exact = [run for run in runs if run.error(level)[1]] or runs
         best = min(exact, key=lambda run: run.error(level)[0])
         said.append(f"{'at the ' * (name in ('root', 'leaves'))}{name} {release_name(best.method)[0]} "
-                    f"({best.error(level)[0]:,.0f})")  # fmt: skip
+                    f"({factor(best.error(level)[0])})")  # fmt: skip
     where = f", {short_part(part)}" if part else ""
     return f"Of {len(runs)} answers{where}: {and_list(said)} members to move per region. One draw of the noise."
 

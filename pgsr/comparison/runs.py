@@ -114,12 +114,13 @@ def read(rows: "pd.DataFrame") -> tuple[list[Problem], dict[str, list[Run]]]:
 
 
 def scored(problems: list[Problem], releases: dict[str, list[Run]]) -> dict[str, list[Run]]:
-    """Choose the runs whose errors are set side by side: releases, or the answers to a problem that is alone.
+    """Choose the runs whose errors are set side by side: releases, or all answers if the rows have no `key`.
 
     They are sorted by the geometric mean of their errors over the levels.
     """
-    if not releases and len(problems) == 1:
-        releases = {problems[0].part: problems[0].runs}
+    for problem in problems:
+        others = [run for run in problem.runs if not run.text("key")]
+        releases = releases | {problem.part: [*releases.get(problem.part, []), *others]}
 
     def mean(run: Run) -> float:
         return fsum(log(max(run.error(level)[0], 0.1)) for level in range(len(run.levels)))

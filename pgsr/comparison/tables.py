@@ -8,7 +8,7 @@ from pgsr.comparison.findings import release_name
 from pgsr.comparison.items import slug
 from pgsr.comparison.runs import Problem, Run
 from pgsr.comparison.strips import STATUS
-from pgsr.comparison.wording import math, number, time
+from pgsr.comparison.wording import factor, math, number, time
 
 COMPILED = 0.5
 """Seconds from which compilation is shown; importing numba and loading compiled code take less."""
@@ -92,7 +92,7 @@ def errors_table(part: str, runs: list[Run]) -> str:
             (value, exact), column = run.error(level), [other.error(level)[0] for other in runs]
             best, width = " best" if value <= min(column) < max(column) else "", 100 * value / max(*column, 1e-9)
             body += (
-                f'<td class="bar{best}"><span class="num">{value:,.0f}{"" if exact else "*"}</span>'
+                f'<td class="bar{best}"><span class="num">{factor(value)}{"" if exact else "*"}</span>'
                 f'<span class="track"><span style="width:{max(1.5, width):.1f}%"></span></span></td>'
             )
         body += f'<td class="n">{time(run.seconds)}</td></tr>'

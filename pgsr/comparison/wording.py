@@ -19,7 +19,7 @@ def time(seconds: float) -> str:
 
 
 def factor(value: float) -> str:
-    """Write a ratio in two figures."""
+    """Write a ratio or an error, in two figures at least."""
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 

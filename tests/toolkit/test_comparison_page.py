@@ -44,7 +44,8 @@ def many(seed):
         for problem in NAMES:
             for method in METHODS:
                 status = rng.choice(["OPTIMAL", "FEASIBLE", "RELAXED", "TIMED_OUT"], p=[0.7, 0.1, 0.1, 0.1])
-                rows.append(row(method, status, 10 ** rng.uniform(-3, -0.5 if part is SMALL else 1.5), problem, part))
+                seconds = 10 ** rng.uniform(-3, -0.5 if part is SMALL else 1.5)
+                rows.append(row(method, status, seconds, problem, part, key=problem))
         for name in ("Posterior()  1/3 each", "Matching(TransportLp())  [H_c]  1/3 each", "BottomUp()  [H_g]  0, 0, 1"):
             errors = list(rng.integers(1, 90_000, 3))
             rows.append(row(name, "FEASIBLE", problem="release", part=part, objective=nan, key="releases", emd=errors))
