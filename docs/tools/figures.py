@@ -427,7 +427,7 @@ def overview() -> Figure:
 def comparison() -> Figure:
     """The larger hierarchy of a run of `python -m pgsr.experiments compare` that docs/results keeps."""
     rows = pd.read_parquet(Path(__file__).parents[1] / "results" / "compare.parquet")
-    return comparison_figure(rows[rows["part"] == rows["part"].iloc[-1]])
+    return comparison_figure(rows.loc[rows["part"] == rows["part"].iloc[-1]])
 
 
 FIGURES: dict[str, Callable[[], Figure]] = {

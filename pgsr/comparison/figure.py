@@ -12,6 +12,7 @@ from pgsr.comparison.solvers import FAMILIES
 from pgsr.comparison.strips import HEIGHT, MIDDLE, TITLES, Scale, strip
 from pgsr.comparison.wording import factor, short_part, tex
 from pgsr.figures.drawing import new_figure
+from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,14 +109,15 @@ def _draw(axes: "Axes", items: Iterable[Item], height: float) -> None:
                 axes.plot(x, y, marker, markersize=size, clip_on=False, markerfacecolor=face, markeredgecolor=edge,
                           markeredgewidth=width, zorder=5)  # fmt: skip
             case Line(look, points, dash):
-                dashes = {"dashes": [float(each) for each in dash.split()]} if dash else {}
+                style = (0, tuple(map(float, dash.split()))) if dash else "-"
                 width = 2.6 if "pgsr" in look else 1.5 if "curve" in look else 0.8
                 axes.plot(*zip(*points, strict=True), color=COLOURS[look.split()[-1]], linewidth=width, clip_on=False,
-                          zorder=0 if width < 1 else 3, **dashes)  # fmt: skip
+                          zorder=0 if width < 1 else 3, linestyle=style)  # fmt: skip
 
 
 def _legend(drawn: "Figure", problems: list[Problem], height: float) -> None:
-    from matplotlib.lines import Line2D
+    with extra("plots"):
+        from matplotlib.lines import Line2D
 
     there = {run.solver.family for problem in problems for run in problem.runs}
     looks = [(name, *MARKERS[shape], light, light) for name, (shape, light, _) in FAMILIES.items() if name in there]

@@ -1,4 +1,4 @@
-"""What came out of a comparison: one sentence, and a line for each thing that a reader asks next."""
+"""The findings of a comparison: one sentence, and a line for each question that a reader has next."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ AGREED = 1e-6
 
 
 def headline(problems: list[Problem], releases: dict[str, list[Run]]) -> str:
-    """Say in a sentence what is proved, whether proofs agree, and who is first."""
+    """Say in a sentence how many problems are proved, whether proofs agree, and who is first."""
     if not problems:
         return f"{count(sum(map(len, releases.values())), 'release')} side by side."
     solved = [problem for problem in problems if problem.proved]
@@ -71,20 +71,20 @@ def _fastest(problems: list[Problem]) -> str:
     said = f"{said}, {factor(max(times.values()))} times at most." if median(times.values()) >= 1 else ""
     lost: dict[str, list[str]] = {}
     for problem in problems:
-        if problem.duel is not None and problem.duel < 1 and problem.other:
+        other = problem.first(False)
+        if problem.duel is not None and problem.duel < 1 and other:
             place = f"{problem.name} with {short_part(problem.part)} ({factor(1 / problem.duel)} times)"
-            lost.setdefault(problem.other.solver.name, []).append(place)
+            lost.setdefault(other.solver.name, []).append(place)
     said += "".join(f" {name} is faster on {and_list(places)}." for name, places in lost.items())
-    alone = sum(bool(problem.mine) and problem.other is None for problem in problems)
+    alone = sum(bool(problem.proved) and problem.first(False) is None for problem in problems)
     return said + (f" On {count(alone, 'more problem')} no solver has a proof." if alone else "")
 
 
 def _without(problems: list[Problem]) -> str:
-    first = Counter(problem.other.solver.name for problem in problems if problem.other and not problem.mine)
+    first = Counter(problem.proved[0].solver.name for problem in problems if problem.proved and not problem.first(True))
     if not first:
         return ""
-    names = and_list([f"{name} in {n}" for name, n in first.most_common()])
-    return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first is {names}."
+    return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first is {_counted(first)}."
 
 
 def _silent(runs: list[Run]) -> str:

@@ -58,8 +58,8 @@ def slug(family: str) -> str:
     return family.lower().replace("-", "")
 
 
-def svg(items: Iterable[Item], height: float, look: str, said: str = "") -> str:
-    """Write items as SVG; `said` is what a reader hears who does not see it."""
+def svg(items: Iterable[Item], height: float, look: str, said: str) -> str:
+    """Write items as SVG; `said` is the description for readers who do not see it."""
     label = f' role="img" aria-label="{escape(said)}"' if said else ""
     inner = "".join(_svg(item, height) for item in items)
     return f'<svg class="{look}" height="{height:g}"{label}>{inner}</svg>'

@@ -89,7 +89,7 @@ def _strips(problems: list[Problem]) -> str:
     """A row per problem and a column per hierarchy."""
     parts, scale = list(dict.fromkeys(problem.part for problem in problems)), Scale.of(problems)
     names = {part: escape(short_part(part)) for part in parts}
-    html, axis = "", svg(scale.axis(), 20, "axis")
+    html, axis = "", svg(scale.axis(), 20, "axis", "")
     for real, group in by_kind(problems).items():
         heads = "".join(f'<div class="cell"><b class="part">{names[part]}</b>{axis}</div>' for part in parts)
         html += f'<div class="row head"><h3>{TITLES[real]}</h3>{heads}</div>'
@@ -111,7 +111,7 @@ def _legend(problems: list[Problem]) -> str:
     there = {run.solver.family for problem in problems for run in problem.runs}
     words = {"pgsr": "pgsr, its own algorithms", "OR-tools": "OR-tools (GLOP, PDLP, CP-SAT, flow)"}
     keys = "".join(
-        f'<span class="key {slug(name)}">{svg([Mark(50, 9, name, True, "")], 18, "")}{words.get(name, name)}</span>'
+        f'<span class="key {slug(name)}">{svg([Mark(50, 9, name, True, "")], 18, "", "")}{words.get(name, name)}</span>'
         for name in FAMILIES
         if name in there
     )
@@ -121,8 +121,8 @@ def _legend(problems: list[Problem]) -> str:
 
 def _foot(rows: "pd.DataFrame") -> str:
     """The time limits, and the versions of what ran."""
-    limits = " or ".join(f"{limit:g}" for limit in sorted(set(rows.get("time_limit_s", rows["solve_s"][:0]).dropna())))
-    versions = ", ".join(sorted(set(rows.get("version", rows["method"][:0])) - {""}))
+    known = [set(rows[column].dropna()) - {""} if column in rows else () for column in ("time_limit_s", "version")]
+    limits, versions = " or ".join(f"{limit:g}" for limit in sorted(known[0])), ", ".join(sorted(known[1]))
     limit = f"At most {limits} s per method. " if limits else ""
     return limit + (f"Versions: {versions}." if versions else "")
 

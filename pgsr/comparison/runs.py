@@ -60,20 +60,15 @@ class Problem:
     def proved(self) -> list[Run]:
         return sorted((run for run in self.runs if run.proved), key=lambda run: run.seconds)
 
-    @property
-    def mine(self) -> Run | None:
-        """The fastest proof of ours."""
-        return next((run for run in self.proved if run.ours), None)
-
-    @property
-    def other(self) -> Run | None:
-        """The fastest proof of a solver."""
-        return next((run for run in self.proved if not run.ours), None)
+    def first(self, ours: bool) -> Run | None:
+        """Find the fastest proof, ours or a solver's."""
+        return next((run for run in self.proved if run.ours is ours), None)
 
     @property
     def duel(self) -> float | None:
         """The solver's time over ours; None if one of them has no proof."""
-        return self.other.seconds / max(self.mine.seconds, 1e-9) if self.mine and self.other else None
+        mine, other = self.first(True), self.first(False)
+        return other.seconds / max(mine.seconds, 1e-9) if mine and other else None
 
     @property
     def spread(self) -> float:
@@ -86,7 +81,8 @@ class Problem:
     def label(self, run: Run) -> str:
         """Name a run in few letters: its solver, and the interface where the solver is there twice."""
         if run.ours:
-            short = run is self.mine or (run.answered and not self.mine)
+            mine = self.first(True)
+            short = run is mine or (run.answered and not mine)
             rounded = run.answered and not run.proved
             return "pgsr" if short else "pgsr, rounded" if rounded else run.method.partition("(")[0]
         again = sum(other.solver.name == run.solver.name for other in self.runs) > 1

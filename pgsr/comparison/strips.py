@@ -92,7 +92,7 @@ def tip(run: Run, problem: Problem) -> str:
 def _verdict(problem: Problem) -> tuple[str, str]:
     """Ours against the best of the others, and the class of these words."""
     if problem.duel is None:
-        return ("alone" if problem.mine else "absent" if problem.proved else "no proof"), "mute"
+        return ("alone" if problem.first(True) else "absent" if problem.proved else "no proof"), "mute"
     faster = problem.duel >= 1
     ratio = max(problem.duel, 1 / problem.duel)
     times = factor(ratio) if ratio < 1000 else f"{ratio / 1000:,.0f}k"

@@ -37,27 +37,21 @@ class Comparison:
 
         `objective_exact` is the objective as text, because integers beyond 2^53 do not fit a float column.
         """
-        return frame(self)
+        with extra("release"):
+            import pandas as pd
+
+        return pd.DataFrame([_record(row) | {"time_limit_s": self.time_limit} for row in self.rows])
 
     def plot(self) -> "Figure":
         """Draw the time by method, and the error by level if a truth was given."""
         return figure(self.to_frame().assign(part=self.title))
 
-    def __str__(self) -> str:
-        return text(self)
-
     def __repr__(self) -> str:
-        return str(self)
+        lines = [textwrap.fill(note, 120, subsequent_indent="  ") for note in notes(self)]
+        return "\n\n".join([self.title, words_frame(self).to_string(index=False), *lines])
 
     def _repr_html_(self) -> str:
         return fragment(self.to_frame().assign(part=self.title))
-
-
-def frame(table: Comparison) -> "pd.DataFrame":
-    with extra("release"):
-        import pandas as pd
-
-    return pd.DataFrame([_record(row) | {"time_limit_s": table.time_limit} for row in table.rows])
 
 
 def words_frame(table: Comparison) -> "pd.DataFrame":
@@ -65,7 +59,7 @@ def words_frame(table: Comparison) -> "pd.DataFrame":
     with extra("release"):
         import pandas as pd
 
-    runs = [Run(row) for row in frame(table).to_dict("records")]  # pyright: ignore[reportArgumentType]
+    runs = [Run(row) for row in table.to_frame().to_dict("records")]  # pyright: ignore[reportArgumentType]
     names = {"method": [run.method for run in runs], "problem": [run.text("problem") for run in runs]}
     names |= {"status": [run.status for run in runs], "breaks": [run.broken for run in runs]}
     return pd.DataFrame(names | {head: [words for _, words in cells] for head, cells in columns(runs).items()})
@@ -77,15 +71,10 @@ def notes(table: Comparison) -> list[str]:
     below = dict.fromkeys(row.method for row in table.rows if _is_below_bound(row))
     if below:
         lines.append(f"{BELOW_BOUND} ({', '.join(below)})")
-    if any(row.result.seconds.compile >= COMPILED for row in table.rows):
-        lines.append(COMPILING)
-    if any(row.solve_bytes is not None for row in table.rows):
-        lines.append(MEMORY)
-    if any(row.errors for row in table.rows):
-        lines.append(READING)
-    if any("times_bound" in row.errors for row in table.rows):
-        lines.append(TIMES_BOUND)
-    return lines
+    lines += [COMPILING] * any(row.result.seconds.compile >= COMPILED for row in table.rows)
+    lines += [MEMORY] * any(row.solve_bytes is not None for row in table.rows)
+    lines += [READING] * any(row.errors for row in table.rows)
+    return lines + [TIMES_BOUND] * any("times_bound" in row.errors for row in table.rows)
 
 
 BELOW_BOUND = (
@@ -106,11 +95,6 @@ TIMES_BOUND = (
     "times the bound: the EMD over what no release of this epsilon can be below on the mean over data near the truth, "
     "though a level gets all of epsilon (docs/derivations/bounds.md); at the truth itself less is possible."
 )
-
-
-def text(table: Comparison) -> str:
-    lines = [textwrap.fill(note, 120, subsequent_indent="  ") for note in notes(table)]
-    return "\n\n".join([table.title, words_frame(table).to_string(index=False), *lines])
 
 
 def _record(row: Row) -> dict[str, object]:

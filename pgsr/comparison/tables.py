@@ -15,7 +15,7 @@ COMPILED = 0.5
 
 
 def columns(runs: list[Run]) -> dict[str, list[tuple[float, str]]]:
-    """Collect numbers with their words, by the heads of columns; what no run has is left out."""
+    """Collect numbers with their words, by the heads of columns; columns without any are left out."""
     exact = all(run.error(level)[1] for run in runs if run.scored for level in range(len(run.levels)))
     found = {
         "objective": ("objective", number),
