@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -18,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from pgsr import CountOfCounts, Hierarchy, Problem, View, estimate
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
+from pgsr.comparison.figure import figure as comparison_figure
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
@@ -501,6 +503,12 @@ def _rounded(seconds: float) -> str:
     return f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
 
 
+def comparison() -> Figure:
+    """The larger hierarchy of a run of `python -m pgsr.experiments compare` that docs/results keeps."""
+    rows = pd.read_parquet(RESULTS / "compare.parquet")
+    return comparison_figure(rows.loc[rows["part"] == rows["part"].iloc[-1]])
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "picture.svg": picture,
     "overview.svg": overview,
@@ -515,6 +523,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "intervals.svg": intervals,
     "posterior.svg": posterior,
     "bounds.svg": bounds,
+    "compare.svg": comparison,
 }
 """The figures by their files' names."""
 

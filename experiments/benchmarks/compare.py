@@ -4,20 +4,19 @@ import re
 import tempfile
 import textwrap
 import time
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from html import escape
-from itertools import groupby
 from pathlib import Path
 
 import pgsr
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
 from pgsr.comparison.comparing import row_of, with_best_bounds
-from pgsr.comparison.table import frames, notes
+from pgsr.comparison.figure import figure
+from pgsr.comparison.page import page
+from pgsr.comparison.table import notes, words_frame
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks.lanes import Lanes
@@ -209,7 +208,9 @@ def compared(
             rows.append(row_of(label, target, *end.result(), truth, None))
             progress.advance()
         rows = with_best_bounds(rows, [target for _, target, _ in arms])
-        sections.append(VariantSection(variant.key, one.title(truth), Comparison(rows, variant.words)))
+        sections.append(
+            VariantSection(variant.key, one.title(truth), Comparison(rows, variant.words, one.limit_of(arms)))
+        )
         progress.show(f"\n{section_text(sections[-1])}\n")
         methods = f"{len(arms)} method{'s' if len(arms) > 1 else ''}"
         seconds = time.monotonic() - start
@@ -262,32 +263,24 @@ def writable(folder: Path) -> Path:
 
 
 def write(sections: Sequence[VariantSection], folder: Path, name: str, about: str = "") -> tuple[Path, Path, Path]:
-    """Write the rows as Parquet, a figure of the last part as PNG, and both as one HTML page; returns their paths.
+    """Write the rows as Parquet, their figure as PNG, and their page as HTML; returns the paths.
 
     The page begins with `about`, which is HTML.
     """
     import pandas as pd
 
-    parquet, png, page = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
+    parquet, png, html = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
     tables = []
     for section in sections:
         frame = section.table.to_frame()
         for column, value in (("variant", section.table.title), ("key", section.key), ("part", section.part)):
             frame.insert(0, column, value)
         tables.append(frame)
-    pd.concat(tables, ignore_index=True).to_parquet(parquet, index=False)
-    whole(sections).plot().savefig(png, dpi=100)
-    page.write_text(as_html(sections, png.read_bytes(), about), encoding="utf-8")
-    return parquet, png, page
-
-
-def whole(sections: Sequence[VariantSection]) -> Comparison:
-    """Make one comparison of the last part, in which methods are named with their problem."""
-    rows, last = [], sections[-1].part
-    for section in sections:
-        problem = section.table.title.partition(":")[0]
-        rows += [replace(row, method=f"{problem}: {row.method}") for row in section.table.rows if section.part == last]
-    return Comparison(rows, last)
+    rows = pd.concat(tables, ignore_index=True)
+    rows.to_parquet(parquet, index=False)
+    figure(rows).savefig(png, dpi=100)
+    html.write_text(page(rows, about), encoding="utf-8")
+    return parquet, png, html
 
 
 def notes_text(sections: Sequence[VariantSection]) -> str:
@@ -297,39 +290,12 @@ def notes_text(sections: Sequence[VariantSection]) -> str:
 
 def section_text(section: VariantSection) -> str:
     """Write the tables of one section."""
-    return "\n".join([section.table.title, *(frame.to_string(index=False) for frame in frames(section.table))])
-
-
-def as_html(sections: Sequence[VariantSection], figure: bytes, about: str) -> str:
-    """Make one page without links to other files: what it is about, every section, and the figure."""
-    parts = [about]
-    for part, those in groupby(sections, key=lambda section: section.part):
-        parts.append(f"<h1>{escape(part)}</h1>")
-        for section in those:
-            parts.append(f"<h2>{escape(section.table.title)}</h2>")
-            parts += [frame.to_html(index=False, border=0) for frame in frames(section.table)]
-    parts += [f"<p>{escape(note)}</p>" for note in _notes(sections)]
-    parts.append(f'<img alt="times and errors" src="data:image/png;base64,{b64encode(figure).decode()}">')
-    return _PAGE.format(title=escape(sections[-1].part), body="\n".join(parts))
+    return f"{section.table.title}\n{words_frame(section.table).to_string(index=False)}"
 
 
 def _notes(sections: Sequence[VariantSection]) -> list[str]:
     every = Comparison([row for section in sections for row in section.table.rows], "")
     return list(dict.fromkeys(notes(every)))
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: #1c1c1c; }}
-h1 {{ font-size: 1.25rem; }} h2 {{ font-size: 1.05rem; margin-top: 2rem; }} img {{ max-width: 100%; }}
-table {{ border-collapse: collapse; font-size: 0.85rem; }}
-th, td {{ text-align: right; padding: 0.15rem 0.7rem; border-bottom: 1px solid #e5e5e5; }}
-th:first-child, td:first-child {{ text-align: left; }}
-</style></head><body>
-{body}
-</body></html>
-"""
 
 
 def _small() -> CountOfCounts:

@@ -29,7 +29,7 @@ LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 DRAWING = (
     *(f"figures.{file}" for file in ("drawing", "html", "notebook_figure", "region_figure")),
     "comparison.overlay",
-    "comparison.figure",
+    *(f"comparison.{file}" for file in ("figure", "findings", "items", "page", "profile", "strips", "tables")),
 )
 """Modules of pgsr that only show what others computed."""
 

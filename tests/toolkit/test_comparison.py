@@ -1,11 +1,9 @@
 """Comparisons: arms run in another process, failures are rows, and no arm sees the truth."""
 
-import ast
 import os
 import re
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +19,6 @@ from pgsr.comparison.comparing import compare, label_of
 from pgsr.comparison.row import Row
 from pgsr.data import Estimate
 from pgsr.estimators import IsotonicTreeProjection, Matching
-from pgsr.methods.method import Seconds
 from pgsr.models import Cvxpy, Flow, Gurobi
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.program import ProgramKind
@@ -91,10 +88,9 @@ def test_a_table_of_good_and_bad_arms(tmp_path):
     assert frame.loc[0, "violations_consistency"] == 0
     assert not np.isnan(frame.loc[0, "l1_level0"])
     assert np.isnan(frame.loc[4, "l1_level0"])
-    for text in (str(table), table._repr_html_()):
+    for text, status in ((str(table), "UNSUPPORTED"), (table._repr_html_(), "✕ unsupported")):
         assert "stopped after 3 s" in text
-        assert "UNSUPPORTED" in text
-    assert len(table.plot().axes) == 2
+        assert status in text
     frame.to_parquet(tmp_path / "t.parquet")
     kept = int(pd.read_parquet(tmp_path / "t.parquet").loc[0, "objective_exact"])
     assert kept == table.rows[0].result.certificate.objective
@@ -111,7 +107,7 @@ def test_errors_are_those_of_the_metrics_and_memory_is_that_of_the_solve():
     assert Comparison([row], "memory").to_frame().loc[0, "memory_mb"] == row.solve_bytes / 1e6
     assert Row("x", "M_H", row.result, 0).solve_bytes is None
     without = compare(PROBLEM, [TreeProjection()], progress=False)
-    assert (without.rows[0].errors, len(without.plot().axes)) == ({}, 1), "without a truth"
+    assert without.rows[0].errors == {}, "without a truth"
 
 
 def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
@@ -120,7 +116,7 @@ def test_with_an_epsilon_errors_are_also_shown_as_times_the_bound():
     errors, bound = table.rows[0].errors, lower_bound(TRUTH, "1").emd
     assert errors["times_bound"] == pytest.approx([errors["emd"][0] / bound[0], errors["emd"][1] / bound[1:].mean()])
     shown = str(table)
-    assert "times the bound, level 1" in shown
+    assert "times the bound, leaves" in shown
     assert f"{errors['times_bound'][1]:.2f}" in shown
     assert table.to_frame()["times_bound_level0"][0] == errors["times_bound"][0]
     without = compare(PROBLEM, [TreeProjection()], truth=TRUTH, epsilon="1", progress=False)
@@ -241,7 +237,6 @@ def test_a_toy_is_called_by_its_class_and_timed_by_us():
     row = compare(PROBLEM, [Toy()], progress=False).rows[0]
     assert row.method == "Toy"
     assert 0.2 <= row.result.seconds.total < 20
-    assert len(Comparison([row], "a toy").plot().axes[0].get_lines()[0].get_xdata()) == 1
 
     class Inner:
         pass
@@ -295,49 +290,3 @@ def test_an_objective_below_its_bound_is_explained():
     assert below, "cells rounded one by one do not add up, and come nearer than any that do"
     assert re.search(r"objective below bound: .*\(Cvxpy\('CLARABEL'\)\)", " ".join(str(table).split()))
     assert "objective below bound" not in str(compare(PROBLEM, [TreeProjection()], progress=False))
-
-
-def _row(name, status, seconds, errors=()):
-    result = Result(status, "why", seconds=Seconds(0.0, seconds))
-    return Row(name, "M_H", result, 0, {"l1": list(errors)} if errors else {})
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [_row("one", Status.OPTIMAL, 0.0105, (3.0, 4.0))],
-        [_row("no", Status.FAILED, 1e-9), _row("none", Status.TIMED_OUT, 9.0)],
-        [_row("exact", Status.OPTIMAL, 0.5, (0.0, 0.0))],
-        [_row(f"deep {i}", Status.FEASIBLE, 10.0**i, [10.0**j for j in range(6)]) for i in range(4)],
-    ],
-    ids=lambda rows: rows[0].method,
-)
-def test_axes_have_labels_and_a_colour_means_one_thing(rows):
-    figure = Comparison(rows, "a title").plot()
-    figure.draw_without_rendering()
-    colours = []
-    for axes in figure.axes:
-        low, high = axes.get_xlim()
-        assert sum(0.999 * low <= place <= 1.001 * high for place in axes.get_xticks()) >= 3
-        colours.append({line.get_color() for line in axes.get_lines() if len(line.get_xdata())})
-        marked = {y for line in axes.get_lines() for y in line.get_ydata()}
-        said = {text.get_position()[1] for text in axes.texts if text.get_text().startswith("no ")}
-        assert marked | said == set(range(len(rows))), "an arm is a mark, or words"
-        for place, row in enumerate(rows):
-            if row.result.status in (Status.FAILED, Status.TIMED_OUT):
-                assert place not in marked
-    assert len(colours) == 1 or not colours[0] & colours[1]
-
-
-def _reads_what_was_refused(text):
-    """Say whether code reads `.refused` of something, other than of an object of a class that has its own."""
-    attributes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)]
-    return any(node.attr == "refused" and ast.unparse(node.value) != "self" for node in attributes)
-
-
-def test_nothing_that_publishes_reads_what_was_refused():
-    assert _reads_what_was_refused("publish(mechanism.run(truth).refused)")
-    root = Path(__file__).parents[2] / "pgsr"
-    files = [*(root / "release").rglob("*.py"), root / "methods" / "mechanism.py"]
-    assert len(files) > 50
-    assert not [path.name for path in files if _reads_what_was_refused(path.read_text())]

@@ -16,7 +16,7 @@ from waiting import until
 from pgsr import Status, cli
 from pgsr.algorithms import TreeProjection
 from pgsr.comparison.row import Row
-from pgsr.comparison.table import COMPILING, Comparison, outcome_frame
+from pgsr.comparison.table import COMPILING, Comparison, words_frame
 from pgsr.machine import compilation
 from pgsr.methods import toys
 from pgsr.methods.gate import Deadline
@@ -194,9 +194,9 @@ def test_comparisons_show_compilation_where_there_was_some():
     def table(*seconds):
         return Comparison([Row("a", "M_H", Result(Status.FAILED, "", seconds=s), 0) for s in seconds], "title")
 
-    assert "compile" not in outcome_frame(table(Seconds(solve=1.0), Seconds(compile=0.1)))
+    assert "compile" not in words_frame(table(Seconds(solve=1.0), Seconds(compile=0.1)))
     shown = table(Seconds(solve=1.0), Seconds(compile=2.0))
-    assert list(outcome_frame(shown)["compile"]) == ["", "2.00 s"]
+    assert list(words_frame(shown)["compile"]) == ["", "2.00 s"]
     assert COMPILING in str(shown)
     assert list(shown.to_frame()["compile_s"]) == [0.0, 2.0]
 
