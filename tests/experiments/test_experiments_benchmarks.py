@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pgsr import Hierarchy, Problem, View
-from pgsr.datasets.census_blocks import CensusBlocks
+from pgsr import Hierarchy, Problem
 from pgsr.errors import ArgumentError, DataError
 from pgsr.experiments.benchmarks import formulations, history, nation, release_run, scale
 from pgsr.experiments.benchmarks.history import TimedRow
@@ -28,7 +27,6 @@ from pgsr.experiments.benchmarks.reconcile_peers import METHODS, dense_program, 
 from pgsr.experiments.commands.complete import app
 from pgsr.front.own import OwnAlgorithm
 from pgsr.machine.isolation import TaskEnd
-from pgsr.machine.partitions import ParquetFolder
 from pgsr.models import Flow, Scipy
 from pgsr.release import ReleaseConfig
 
@@ -82,20 +80,6 @@ def test_what_cannot_be_done_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.full
-def test_all_steps_run_and_leave_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    out = tmp_path / "out"
-    out.mkdir()
-    steps = release_run.main(Console(quiet=True), out, 20_000, "states", 10)
-    assert [step.step for step in steps] == ["tables", "release m_c_dp", "check m_c_dp", "release kuo", "check kuo"]
-    assert all(step.seconds > 0 and step.peak_mb > 50 for step in steps)
-    assert steps[1].rows == 52 * 11
-    [written] = out.iterdir()
-    assert len(json.loads(written.read_text())) == 5
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
 @pytest.mark.slow
 def test_blocks_have_sizes_of_their_own(tmp_path):
     """Every dwelling of a county lies in one of its blocks, and the release and its check pass."""
@@ -114,28 +98,6 @@ def test_blocks_have_sizes_of_their_own(tmp_path):
 
 
 # The benchmark of a nation with sizes per level, small.
-
-
-@pytest.mark.full
-def test_a_small_nation_is_made_measured_and_released(tmp_path):
-    data = CensusBlocks(blocks=3_200, groups=20_000, max_sizes=(12,) * 7 + (7,))
-    folder = ParquetFolder(str(tmp_path))
-    stored = nation.StoredNation(data, folder)
-    assert stored.make() == "51 states"
-    for expected, kept in zip(data.part("Ohio").tables, stored.part("Ohio").tables, strict=True):
-        assert (expected == kept).all()
-    ends = {
-        "m_h": ("proved optimal, ", " passes"),
-        "m_c_dp": ("proved optimal, ", " passes"),
-        "matching": ("adds up, ", " cells"),
-    }
-    for name, (view, release) in nation.METHODS.items():
-        measured = ParquetFolder(str(tmp_path / view.value))
-        assert nation._measure(stored, measured, view, "2", "here").startswith("epsilon 2, with ")
-        assert measured.has("Ohio", "totals-7") == (view is View.CUMULATIVE)
-        result = release(stored, measured, "2", "here")
-        assert result.startswith(ends[name][0])
-        assert result.endswith(ends[name][1])
 
 
 def test_a_failed_step_is_told_after_all_are_written(tmp_path, monkeypatch):

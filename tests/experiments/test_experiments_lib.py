@@ -16,7 +16,7 @@ from instances import random_tree, rng_of, scale
 from lib_instances import INTEGER, MAGNITUDES, REAL, program_of, small_problem
 from typer.testing import CliRunner
 
-from pgsr import Hierarchy, PgsrError, Problem, Result, Status
+from pgsr import Hierarchy, PgsrError, Problem, Status
 from pgsr.algorithms import TreeProjection
 from pgsr.experiments.lib import published, verify
 from pgsr.experiments.lib.command import app
@@ -29,7 +29,7 @@ from pgsr.experiments.lib.traps import verify_trap
 from pgsr.experiments.lib.traps.declared import TRAPS
 from pgsr.experiments.lib.traps.declared import find as find_trap
 from pgsr.experiments.lib.traps.proof import build as build_trap
-from pgsr.experiments.lib.traps.running import of_program, of_result
+from pgsr.experiments.lib.traps.running import of_program
 from pgsr.experiments.lib.traps.running import takes as takes_trap
 from pgsr.models import CpSat, Cvxpy, Scipy
 from pgsr.models.adapter import Run
@@ -193,18 +193,6 @@ def test_a_run_tells_who_says_solved_and_is_not_and_goes_on(built, tmp_path):
     (anew / "optimum.json").write_text(json.dumps(facts))
     run([anew], chosen(["TreeProjection()"]), 30, tmp_path / "rows.jsonl", said.append)
     assert len(said) == before + 1, "an instance that was built anew runs again"
-
-
-@pytest.mark.slow
-def test_a_line_that_was_torn_does_not_tear_the_next_one(built, tmp_path):
-    out = tmp_path / "rows.jsonl"
-    out.write_text('{"instance": "cut sho')
-    run([built / INTEGER], chosen(["TreeProjection()"]), 30, out, lambda line: None)
-    row = out.read_text().splitlines()[1]
-    assert json.loads(row)["instance"] == INTEGER
-    said: list[str] = []
-    run([built / INTEGER], chosen(["TreeProjection()"]), 30, out, said.append)
-    assert not said, "nothing runs twice"
 
 
 def test_methods_take_what_they_solve_as_stated(built):
@@ -519,18 +507,6 @@ def test_a_solver_that_presolves_halves_away_falls():
     assert takes_trap(Cvxpy("HIGHS"), trap)
     assert not takes_trap(CpSat(), trap)
     assert of_program(trap, Cvxpy("HIGHS"), Fraction(10), 10) != "right"
-
-
-def test_falls_are_told_from_right_answers():
-    problem = Problem.of([[1, 9], [0, 5], [-1, 4]], tree(), groups=10)
-    right = TreeProjection().solve(problem)
-    value = Fraction(right.certificate.objective)
-    assert of_result(right, None, value) == "right"
-    assert of_result(right, SolverClaim.OPTIMAL, value / 2) == "**2 times**"
-    assert of_result(right, SolverClaim.STOPPED, value / 2) == "no claim"
-    assert of_result(Result(Status.INFEASIBLE), None, value) == "**no point, ours**"
-    assert of_result(Result(Status.FAILED), SolverClaim.INFEASIBLE, value) == "**no point**"
-    assert of_result(Result(Status.FAILED), SolverClaim.OPTIMAL, value) == "no claim"
 
 
 def tree():

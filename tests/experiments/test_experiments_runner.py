@@ -7,18 +7,14 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import psutil
 import pytest
 import sweeps
 from instances import rng_of, scale
 from waiting import MINUTES, until
 
-from pgsr import CountOfCounts
 from pgsr.errors import DataError
 from pgsr.experiments.engine import runner
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
@@ -71,40 +67,6 @@ def test_a_cell_that_did_not_start_in_time_starts_again(tmp_path, monkeypatch):
     monkeypatch.undo()
     run(experiment, SMOKE, plain)
     assert contents(store) == contents(plain)
-
-
-@pytest.mark.slow
-def test_cpu_seconds_are_of_the_cell_and_its_processes(tmp_path):
-    """Waiting does not count; the first cell of a process pays for its start; cells that are late count, too."""
-
-    def rest(trial) -> dict:
-        time.sleep(0.2)
-        return {}
-
-    def burn(trial) -> dict:
-        """Work for 0.3 s here, and for 0.4 s in another process."""
-        subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.4: pass"], check=True)
-        end = time.process_time() + 0.3
-        while time.process_time() < end:
-            pass
-        return {}
-
-    def burn_on(trial) -> dict:
-        while trial.truth.hierarchy.paths[0][0] == "US":  # not while it warms up
-            pass
-        return {}
-
-    store, arms = Store(tmp_path), (Arm("one"),)
-    for measure, identity, seconds, n in ((rest, "R", 60, 3), (burn, "B", 60, 2), (burn_on, "O", 2, 1)):
-        asked = sweeps.experiment(measure, replicates=n, arms=arms, scale_time_limit=seconds)
-        run(replace(asked, id=identity), SMOKE, store, jobs=1)
-    resting, burning, late = (
-        sorted(e.cpu_seconds for e in store.entries(identity, SMOKE) if isinstance(e, StoredCell)) for identity in "RBO"
-    )
-    assert 0 <= resting[0] <= resting[1] < 0.15 < resting[2]
-    assert burning[0] >= 0.65  # clocks tick in hundredths
-    assert late[0] > 0.5  # within two seconds of the clock, of which a busy machine gives it a quarter
-    assert set(store.frame("O", SMOKE)["state"]) == {CellState.TIMED_OUT}
 
 
 @pytest.mark.slow
@@ -174,34 +136,6 @@ def test_nothing_finished_is_lost_to_sigkill(tmp_path):
 
 
 @pytest.mark.slow
-def test_cells_end_with_a_killed_sweep(tmp_path):
-    code = """
-import signal, sys, time, sweeps
-from pgsr.experiments.engine.experiment import Arm, Profile
-from pgsr.experiments.engine.runner import run
-from pgsr.experiments.engine.store import *
-signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background ignore it
-mark = sys.argv[2]  # here, as the process of a cell has other arguments
-def forever(trial):
-    open(mark, "w").write(str(os.getpid()))
-    time.sleep(300)
-run(sweeps.experiment(forever, arms=(Arm("one"),)), Profile.SMOKE, Store(Path(sys.argv[1])), jobs=1)
-"""
-    folders = [ROOT, ROOT / "tests" / "shared", ROOT / "tests" / "experiments"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
-    for end in (signal.SIGKILL, signal.SIGINT):
-        mark = tmp_path / f"pid {end}"
-        command = [sys.executable, "-c", code, tmp_path, mark]
-        sweep = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
-        until(lambda mark=mark: mark.exists() and mark.read_text())
-        cell = psutil.Process(int(mark.read_text()))
-        sweep.send_signal(end)
-        assert sweep.wait(MINUTES) != 0
-        until(lambda cell=cell: not cell.is_running() or cell.status() == psutil.STATUS_ZOMBIE)
-        assert list(tmp_path.rglob("*.json")) == []
-
-
-@pytest.mark.slow
 def test_failed_cells_are_kept_and_run_again(tmp_path):
     store, marker = Store(tmp_path), tmp_path / "marker"
     marker.touch()
@@ -258,25 +192,6 @@ def test_a_shared_process_that_dies_or_is_late_takes_one_cell_with_it(tmp_path):
     assert states.loc[states["replicate"] == 1, "reason"].item() == "the process died with exit code 7"
     assert states["pid"].nunique() == 3
     assert run(experiment, SMOKE, store).before[CellCondition.ABSENT] == 1, "and is asked for again"
-
-
-@pytest.mark.slow
-def test_memory_of_a_cell_is_its_own(tmp_path):
-    """A cell after a large one in the same process is small again, and imports count for none."""
-
-    def measure(trial):
-        cells = 10_000_000 if trial.cell.replicate == 1 and "toy" not in trial.truth.name else 1
-        return {"pid": os.getpid(), "sum": int(np.ones(cells).sum())}
-
-    store = Store(tmp_path)
-    run(sweeps.experiment(measure, replicates=3, arms=(Arm("one"),)), SMOKE, store, jobs=1)
-    frame = store.frame("T1", SMOKE).sort_values("replicate")
-    if frame["pid"].nunique() > 1:
-        pytest.skip("the kernel does not let a process forget its peak, so no process is shared here")
-    own = frame["own_mb"].fillna(0).tolist()
-    assert 70 < own[1] < 110
-    assert max(own[0], own[2]) < 20
-    assert frame["peak_mb"].min() > 30, "Python with NumPy"
 
 
 @pytest.mark.slow
@@ -340,22 +255,6 @@ def test_what_makes_no_sense_is_refused(call, says, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ExperimentError, match=says):
         call()
-
-
-@pytest.mark.slow
-def test_free_parameters_and_preparation(tmp_path):
-    def prepare(truth, parameters):
-        return CountOfCounts(truth.hierarchy, truth.counts[:, : parameters.get("N", 3) + 1], truth.name)
-
-    def measure(trial):
-        return {"cells": trial.truth.counts.size, "half": Fraction(1, 2), "N_seen": trial.parameters["N"]}
-
-    grid = ((("N", 1),), (("N", 2),))
-    store = Store(tmp_path)
-    run(sweeps.experiment(measure, prepare=prepare, scale_grid=grid, arms=(Arm("a"),)), SMOKE, store)
-    frame = store.frame("T1", SMOKE)
-    assert frame[["N", "N_seen", "cells"]].to_numpy().tolist() == [[1, 1, 6], [2, 2, 9]]
-    assert frame["half"].tolist() == ["1/2"] * 2
 
 
 @pytest.mark.full

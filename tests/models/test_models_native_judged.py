@@ -152,19 +152,6 @@ def test_a_changed_model_without_solution_says_nothing_of_the_problem(method):
     assert re.search(CHANGED, result.reason)
 
 
-def test_conditions_that_a_callback_adds_change_a_model():
-    problem = demo().where(total(("US", "MI")) <= 9)
-    model = Gurobi().model(problem)
-    model.native.Params.LazyConstraints = 1
-    x = model.x[1][0, 1].item()
-    model.native.optimize(
-        lambda native, where: native.cbLazy(x <= 0) if where == gurobipy.GRB.Callback.MIPSOL else None
-    )
-    result = model.judge()
-    assert result.status is Status.FEASIBLE
-    assert re.search(CHANGED, result.reason)
-
-
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("name", ["M_c L1", "conditions"])
 def test_solving_and_travelling_change_no_model(name, method):
@@ -176,25 +163,6 @@ def test_solving_and_travelling_change_no_model(name, method):
             for one in (model, again):
                 one.optimize(0.2)
                 assert not one.changed
-
-
-def test_starts_and_hints_change_no_model():
-    gurobi, cpsat = Gurobi().model(demo()), CpSat().model(demo())
-    gurobi.variables[0].setAttr("Start", np.ones((1, 3)))
-    cpsat.native.add_hint(cpsat.variables[0][0, 0], 1)
-    assert not gurobi.changed
-    assert not cpsat.changed
-
-
-def test_numbers_that_texts_shorten_change_a_model():
-    """CVXPY prints eight digits of a number, and no inner entries of long arrays."""
-    problem = demo()
-    model = Cvxpy("CLARABEL").model(problem)
-    native, x = model.native, model.x[1]
-    model.native = cvxpy.Problem(native.objective, [*native.constraints, x[0, 1] <= 2 + 1e-12])
-    model.made = model.fingerprint()
-    model.native = cvxpy.Problem(native.objective, [*native.constraints, x[0, 1] <= 2])
-    assert model.changed
 
 
 def test_a_changed_relaxation_takes_no_duals():

@@ -14,8 +14,8 @@ from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates import certify
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, MethodError
-from pgsr.models import Copt, CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
-from pgsr.models.adapter import STARTING, Route, SolverModel
+from pgsr.models import CpSat, Cvxpy, Direct, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress
+from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.catalogue import SOLVERS
 from pgsr.models.formulate import formulate
 from pgsr.models.program import ProgramKind, quadratic
@@ -77,17 +77,6 @@ def test_the_first_point_of_integers_is_the_start(method):
     assert cold.certificate is None or cold.certificate.objective != given
 
 
-def test_copt_starts_there():
-    """COPT has no limit on solutions; before any node it has the start, or what its heuristics make of it."""
-    method = Copt(options={"NodeLimit": 0})
-    skip_if_missing(method)
-    problem, other = map(Problem.m_h, draws())
-    start = TreeProjection().solve(other)
-    cold, warm = method.solve(problem), method.solve(problem, warm_start=start)
-    assert warm.certificate.objective <= certify(problem, start.estimate).objective
-    assert cold.certificate is None or cold.certificate.objective > warm.certificate.objective
-
-
 @pytest.mark.parametrize(
     "method",
     [CpSat(options={"stop_after_first_solution": True, "cp_model_presolve": False}), MathOpt("HIGHS"), Direct("HIGHS")],
@@ -116,17 +105,6 @@ def test_an_optimum_to_start_from_needs_next_to_no_steps(few, enough):
     warm = few.solve(problem, warm_start=optimum)
     assert warm.status is Status.OPTIMAL, warm
     assert warm.certificate.objective == pytest.approx(optimum.certificate.objective, rel=1e-6)
-
-
-@pytest.mark.parametrize("method", [Direct("OSQP"), MathOpt("PDLP")], ids=repr)
-def test_linear_programs_start_there_too(method):
-    """Magnitudes have rows and unknowns of their own."""
-    problem = Problem.m_c(draws(View.CUMULATIVE, 4)[0], norm=1).relaxed()
-    optimum = Direct("HIGHS").solve(problem)
-    few = {"OSQP": {"max_iter": 100}, "PDLP": {"termination_criteria.iteration_limit": 100}}[method.solver]
-    assert replace(method, options=few).solve(problem).status is not Status.OPTIMAL
-    warm = replace(method, options=few).solve(problem, warm_start=optimum)
-    assert warm.status is Status.OPTIMAL, warm
 
 
 STARTING_METHODS = [entry.method for entry in SOLVERS if getattr(entry.method, "starts", None)]
@@ -165,18 +143,6 @@ def test_a_start_changes_no_objective(method):
 
 def rounds(method, problem):
     return isinstance(method, SolverModel) and method.route(problem) is Route.RELAXED
-
-
-def test_sizes_per_level_start_too():
-    tree = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
-    tables = [([[1, 9, 3, 2]], [[0, 7], [-1, 7]]), ([[2, 8, 2, 2]], [[1, 7], [0, 6]])]
-    first, second = (Problem.of(tuple(map(np.array, y)), tree, groups=14, label="M_H") for y in tables)
-    start = TreeProjection().solve(second)
-    for method in (Gurobi(), Scip(), MathOpt("GSCIP"), CpSat()):
-        warm = method.solve(first, warm_start=start)
-        assert warm.certificate.objective == TreeProjection().solve(first).certificate.objective
-    relaxed = MathOpt("PDLP").solve(first.relaxed(), warm_start=MathOpt("PDLP").solve(second.relaxed()))
-    assert relaxed.status is Status.OPTIMAL
 
 
 @pytest.mark.parametrize("norm", [1, 2])
@@ -271,14 +237,6 @@ def test_the_table_of_solvers_says_who_takes_starts():
     assert list(told) == ["CumulativeProjection()"]
 
 
-def test_solvers_that_are_named_take_starts():
-    for kind, names in STARTING.items():
-        for name in names.replace(" or ", ", ").split(", "):
-            method = eval(name, {"Gurobi": Gurobi, "MathOpt": MathOpt, "CpSat": CpSat, "Scip": Scip})
-            assert kind in method.starts, name
-    assert set(STARTING) == set(ProgramKind)
-
-
 def test_starts_that_do_not_fit_are_sentences():
     problem = Problem.m_h(draws()[0])
     result = TreeProjection().solve(problem)
@@ -298,17 +256,6 @@ def test_starts_that_do_not_fit_are_sentences():
     broken = replace(result.estimate, values=result.estimate.values * math.nan)
     with pytest.raises(MethodError, match="not finite"):
         Scip().solve(problem, warm_start=replace(result, answer=broken))
-
-
-def test_ranks_start_where_groups_are_as_many():
-    truth = census_like("divisions", max_size=3, groups=100)
-    ranks, other = (Problem.isotonic(Geometric(View.RANKED, 1).measure(truth, Seeded(seed))) for seed in ("a", "b"))
-    start = Scip().solve(other)
-    assert Scip().solve(ranks, warm_start=start).certificate.objective == Scip().solve(ranks).certificate.objective
-    fewer = Scip().solve(Problem.isotonic(Geometric(View.RANKED, 1).measure(
-        census_like("divisions", max_size=3, groups=90), Seeded("a"))))  # fmt: skip
-    with pytest.raises(MethodError, match="other numbers of groups"):
-        Scip().solve(ranks, warm_start=fewer)
 
 
 def test_prices_of_cumulative_projection_start_it(monkeypatch):

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from instances import scale
@@ -359,22 +358,3 @@ for trial, path in enumerate(sys.argv[1:]):  # modules are imported once for all
     for ledger, told in zip(ledgers, map(int, counts), strict=True):
         assert len(ledger.entries) in (told, told + 1)
         spend(ledger, "1/2")
-
-
-def test_no_call_that_windows_lacks(tmp_path, monkeypatch):
-    """There `fcntl` is absent, folders cannot be opened, and `os` lacks flags; filelock has its own way to lock."""
-    opened = os.open
-    monkeypatch.setattr("pgsr.machine.replacing.FOLDERS_OPEN", False)
-
-    def no_folders(path, *rest, **options):
-        assert not Path(path).is_dir(), "Windows opens no folders"
-        return opened(path, *rest, **options)
-
-    monkeypatch.setattr(os, "open", no_folders)
-    for flag in ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_SYNC"):
-        monkeypatch.delattr(os, flag)
-    source = (Path(__file__).parents[2] / "pgsr" / "release" / "ledger" / "file.py").read_text()
-    assert "fcntl" not in source
-    ledger = new(tmp_path)
-    spend(ledger, "1/2")
-    assert ledger.left == PureEpsilon("1/2")
