@@ -89,7 +89,7 @@ def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
             outermost.add(values)
             total += values
             squares += values.astype(float) ** 2
-        mean, estimate = total / DRAWS, _seen(released, view)
+        mean, estimate = np.asarray(total / DRAWS), _seen(released, view)
         low, high = outermost.ends(0)
         sd = np.sqrt(np.maximum(squares / DRAWS - mean**2, 0) * DRAWS / (DRAWS - 1))
         uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(mean.shape)

@@ -22,7 +22,6 @@ up. The noise of a region that has others below it is that of its values and of 
 Shown by `test_noise_shares_by_root.py`.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
@@ -82,12 +81,12 @@ def shares_by_root(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scale
         np.array([expected_errors(tree, totals, shape, scales / np.array(split, float)) for split in some])
         for some in (splits, plain)
     )
-    near = (found[:, None] <= ABOUT_AS_GOOD * known).all(axis=2).any(axis=1)
+    near = np.any([(found <= ABOUT_AS_GOOD * errors).all(axis=1) for errors in known], axis=0)
     worst = (found / np.maximum(found.min(axis=0), 1e-9)).max(axis=1)
     return splits[int(np.argmin(np.where(near, worst, np.inf)))]
 
 
-def expected_errors(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scales: Sequence[float]) -> np.ndarray:
+def expected_errors(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Compute the mean earth mover's distance that is to be expected of the regions of every level.
 
     Args:
@@ -100,11 +99,11 @@ def expected_errors(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scal
         precision = 0.5 / scales[level] ** 2 + precision / n_below
         sizes = np.sort(np.maximum(totals[tree.level(level)], 0))
         kinds = sizes[np.linspace(0, len(sizes) - 1, min(KINDS, len(sizes))).round().astype(int)]
-        errors[level] = np.mean([_of_region(float(groups), shape, 1.0 / precision, level > 0) for groups in kinds])
+        errors[level] = np.mean([_of_region(int(groups), shape, 1.0 / precision, level > 0) for groups in kinds])
     return errors
 
 
-def _of_region(groups: float, shape: np.ndarray, noise: float, split: bool) -> float:
+def _of_region(groups: int, shape: np.ndarray, noise: float, split: bool) -> float:
     """Compute the expected error of a region with this variance of noise; `split` says whether ranks are seen, too."""
     upto, mean = np.minimum(np.cumsum(shape), 1.0)[:-1], groups * shape[:-1] + 1e-9
     variance = _known_to(mean + SPREAD * mean**2, noise)
