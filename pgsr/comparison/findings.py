@@ -84,7 +84,7 @@ def _without(problems: list[Problem]) -> str:
     first = Counter(problem.proved[0].solver.name for problem in problems if problem.proved and not problem.first(True))
     if not first:
         return ""
-    return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first is {_counted(first)}."
+    return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first: {_counted(first)}."
 
 
 def _silent(runs: list[Run]) -> str:
@@ -120,7 +120,7 @@ def _least(part: str, runs: list[Run]) -> str:
     for level, name in enumerate(runs[0].levels):
         exact = [run for run in runs if run.error(level)[1]] or runs
         best = min(exact, key=lambda run: run.error(level)[0])
-        said.append(f"{'at the ' * (name in ('root', 'leaves'))}{name} {release_name(best.method)[0]} "
+        said.append(f"at {'the ' * (name in ('root', 'leaves'))}{name} {release_name(best.method)[0]} "
                     f"({factor(best.error(level)[0])})")  # fmt: skip
     where = f", {short_part(part)}" if part else ""
     return f"Of {len(runs)} answers{where}: {and_list(said)} members to move per region. One draw of the noise."
