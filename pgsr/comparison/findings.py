@@ -25,7 +25,7 @@ def headline(problems: list[Problem], releases: dict[str, list[Run]]) -> str:
         said = f"{problems[0].name} is {'proved' if solved else 'not proved'}"
     else:
         all_of = f"All {len(problems)}" if len(solved) == len(problems) else f"{len(solved)} of {len(problems)}"
-        said = f"{all_of} problems are proved"
+        said = f"{all_of} problems {'is' if len(solved) == 1 else 'are'} proved"
     if not bad and any(len(problem.proved) > 1 for problem in solved):
         said += " and all proofs agree"
     won = sum(times >= 1 for times in duels)
