@@ -163,7 +163,8 @@ def _shown(output: nbformat.NotebookNode, data: dict[str, str]) -> str:
         return SLIDERS
     if "text/html" in data:
         # A formula inside HTML is drawn by notebooks alone.
-        html = re.sub(r"<style.*?</style>|<div>\$\$.*?\$\$</div>", "", data["text/html"], flags=re.DOTALL)
+        dropped = r"<style[^>]*>(?!\.compare).*?</style>|<div>\$\$.*?\$\$</div>"
+        html = re.sub(dropped, "", data["text/html"], flags=re.DOTALL)
         return '<div class="output">\n' + re.sub(r"\n\s*\n", "\n", html.strip()) + "\n</div>"
     if "text/latex" in data:
         return data["text/latex"]

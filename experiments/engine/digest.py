@@ -28,9 +28,9 @@ LOOKS = ("title", "question", "paper", "part", "printed", "plot", "verdicts")
 """Arguments of `Experiment` that cannot change a record."""
 DRAWING = (
     *(f"figures.{file}" for file in ("drawing", "html", "notebook_figure", "region_figure")),
-    "comparison.overlay",
-    *(f"comparison.{file}" for file in ("figure", "findings", "items", "page", "profile", "strips", "tables")),
-)
+    *(f"comparison.{file}" for file in ("figure", "findings", "items", "overlay", "page", "profile", "runs", "solvers",
+                                        "strips", "tables", "wording")),
+)  # fmt: skip
 """Modules of pgsr that only show what others computed."""
 
 _PARSING = threading.Lock()  # Python 3.11 counts the parser's depth once for all threads (SystemError)

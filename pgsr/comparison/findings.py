@@ -25,7 +25,7 @@ def headline(problems: list[Problem], releases: dict[str, list[Run]]) -> str:
         said = f"{problems[0].name} is {'proved' if solved else 'not proved'}"
     else:
         all_of = f"All {len(problems)}" if len(solved) == len(problems) else f"{len(solved)} of {len(problems)}"
-        said = f"{all_of} problems are proved"
+        said = f"{all_of} problems {'is' if len(solved) == 1 else 'are'} proved"
     if not bad and any(len(problem.proved) > 1 for problem in solved):
         said += " and all proofs agree"
     won = sum(times >= 1 for times in duels)
@@ -84,7 +84,7 @@ def _without(problems: list[Problem]) -> str:
     first = Counter(problem.proved[0].solver.name for problem in problems if problem.proved and not problem.first(True))
     if not first:
         return ""
-    return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first is {_counted(first)}."
+    return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first: {_counted(first)}."
 
 
 def _silent(runs: list[Run]) -> str:
@@ -120,7 +120,7 @@ def _least(part: str, runs: list[Run]) -> str:
     for level, name in enumerate(runs[0].levels):
         exact = [run for run in runs if run.error(level)[1]] or runs
         best = min(exact, key=lambda run: run.error(level)[0])
-        said.append(f"{'at the ' * (name in ('root', 'leaves'))}{name} {release_name(best.method)[0]} "
+        said.append(f"at {'the ' * (name in ('root', 'leaves'))}{name} {release_name(best.method)[0]} "
                     f"({factor(best.error(level)[0])})")  # fmt: skip
     where = f", {short_part(part)}" if part else ""
     return f"Of {len(runs)} answers{where}: {and_list(said)} members to move per region. One draw of the noise."

@@ -70,6 +70,7 @@ def _svg(item: Item, height: float) -> str:
     match item:
         case Text(x, y, words, look, anchor, shift):
             place = f'x="{x:.2f}%" y="{y:.1f}" dx="{shift:g}" text-anchor="{anchor}"'
+            place += ' display="none"' * ("thin" in look)  # page.css shows these; not all viewers keep it
             return f'<text class="{look}" {place}>{escape(words)}{title}</text>'
         case Mark(x, y, family, full):
             look = f"mark {slug(family)} {'full' if full else 'open'}"

@@ -49,11 +49,12 @@ def page(rows: "pd.DataFrame", about: str = "") -> str:
         plot = f'<div class="plot">{svg(drawn, TALL, "profile", title)}</div><figcaption>{TAU}</figcaption>'
         note = '<p class="note">share of the problems proved</p>'
         curves += f"<figure><h3>{title}</h3>{note}{plot}</figure>" if drawn else ""
+    curves = curves and f'<div class="two">{curves}</div>'
     for part in dict.fromkeys(problem.part for problem in problems):
         tables += f"<h3>{escape(part)}</h3>" + "".join(problem_table(each) for each in problems if each.part == part)
     sections = (
         ("How long each method takes on each problem", TIMES, problems and _legend(problems) + _strips(problems)),
-        ("How often a method is first, and how far behind else", SHARES, curves and f'<div class="two">{curves}</div>'),
+        ("How often a method is first, and how far behind otherwise", SHARES, curves),
         (
             "How far each answer is from the truth, by level",
             ERRORS,

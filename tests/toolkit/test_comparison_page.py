@@ -23,11 +23,9 @@ METHODS = ("TreeProjection()", "Gurobi()", "Direct('HIGHS')", "Scipy()", "MathOp
 NAMES = ("naive", "M_H", "M_H^r", "M_c", "M_c^r", "H_c L2", "mean consistency", "M_c L1")
 
 
-def row(
-    method="Gurobi()", status="OPTIMAL", seconds=0.01, problem="M_H", part=SMALL, objective=7866, emd=None, **others
-):
+def row(method="Gurobi()", status="OPTIMAL", seconds=0.01, problem="M_H", part=SMALL, objective=7866, emd=(), **others):
     answered = status in ("OPTIMAL", "FEASIBLE", "RELAXED")
-    errors = {f"{kind}_level{k}": v for k, v in enumerate(emd or ()) for kind in ("emd", "cumulative_l1")}
+    errors = {f"{kind}_level{k}": v for k, v in enumerate(emd) for kind in ("emd", "cumulative_l1")}
     return {
         "part": part, "key": "", "variant": f"{problem}: counts that add up", "method": method, "problem": problem,
         "status": status, "objective": objective if answered else nan, "objective_exact": str(objective), "gap": 0.0,
@@ -38,8 +36,7 @@ def row(
 
 def many(seed):
     """Rows as of a large comparison, with times at random, near each other and far apart."""
-    rng = np.random.default_rng(seed)
-    rows = []
+    rng, rows = np.random.default_rng(seed), []
     for part in (SMALL, LARGE):
         for problem in NAMES:
             for method in METHODS:
@@ -47,8 +44,9 @@ def many(seed):
                 seconds = 10 ** rng.uniform(-3, -0.5 if part is SMALL else 1.5)
                 rows.append(row(method, status, seconds, problem, part, key=problem))
         for name in ("Posterior()  1/3 each", "Matching(TransportLp())  [H_c]  1/3 each", "BottomUp()  [H_g]  0, 0, 1"):
-            errors = list(rng.integers(1, 90_000, 3))
-            rows.append(row(name, "FEASIBLE", problem="release", part=part, objective=nan, key="releases", emd=errors))
+            rows.append(
+                row(name, "FEASIBLE", problem="release", part=part, key="releases", emd=rng.integers(1, 9_000, 3))
+            )
     return rows
 
 
@@ -56,7 +54,6 @@ OURS = row("TreeProjection()", seconds=0.002, levels="nation / county", emd=(3.0
 CASES = {
     "one problem": ([OURS, row(emd=(2.0, 5.0))], "M_H is proved and all proofs agree; pgsr is 5.0 times faster"),
     "no truth, one method": ([row("TreeProjection()")], "M_H is proved."),
-    "not proved": ([row(status="FEASIBLE"), row("CpSat()", "TIMED_OUT")], "M_H is not proved."),
     "nothing answers": ([row(status="TOO_LARGE")], "M_H is not proved."),
     "no seconds": ([row(seconds=0.0), row("CpSat()", seconds=0.0)], "M_H is proved and all proofs agree."),
     "none of ours": ([row(), row("Scipy()"), row(problem="M_c")], "All 2 problems are proved and all proofs agree."),
@@ -65,8 +62,6 @@ CASES = {
     "real numbers disagree": ([row(problem="M_c^r"), row("CpSat()", problem="M_c^r", objective=7867, part=LARGE),
                                row("Scipy()", problem="M_c^r", objective=7900, part=LARGE)],
                               "Proved optima DISAGREE on 1 problem: M_c^r, 61 regions."),
-    "real numbers agree": ([row(problem="M_c^r"), row("CpSat()", problem="M_c^r", objective=7866.0001)],
-                           "M_c^r is proved and all proofs agree."),
     "releases alone": ([row("Matching()  [split]  1/3 each", "FEASIBLE", problem="release", objective=nan, emd=(3, 9)),
                         row("Posterior()  1/3 each", "FAILED", problem="cumulative view")], "2 releases side by side."),
 }  # fmt: skip
@@ -76,29 +71,24 @@ CASES = {
 def test_what_came_out_is_said_of_any_rows(case):
     rows, said = CASES[case]
     table = pd.DataFrame(rows)
-    heading = re.sub("<[^>]*>", "", page(table).partition("<h1>")[2].partition("</h1>")[0])
-    assert re.sub(r"(?<=[MHL])_|\^", "", said) in heading
     shown = html.unescape(page(table))
+    heading = re.sub("<[^>]*>", "", shown.partition("<h1>")[2].partition("</h1>")[0])
+    assert re.sub(r"(?<=[MHL])_|\^", "", said) in heading
     assert "nan" not in shown.lower().replace("nance", "")
     assert all(each["reason"] in shown for each in rows if each["problem"] != "cumulative view")
     assert "http" not in shown.replace("http://www.w3.org", ""), "no connection"
-    assert (
-        said.partition(";")[0][-20:].partition("^")[0] in html.unescape(re.sub("<[^>]*>", "", fragment(table)))
-        or "_" in said
-    )
+    assert heading in re.sub("<[^>]*>", "", fragment(table))
     assert len(figure(table).texts) > 0
 
 
 def test_marks_names_and_levels_are_those_of_the_rows():
-    shown = page(
-        pd.DataFrame([OURS, row("MathOpt('HIGHS')", emd=(2.0, 5.0)), row("Scipy()", "RELAXED", emd=(2.5, 6.0))])
+    rows = [OURS, row("MathOpt('HIGHS')", emd=(2.0, 5.0)), row("Scipy()", "RELAXED", emd=(2.5, 6.0))]
+    shown = page(pd.DataFrame(rows))
+    found = [shown.count(f'class="mark highs {fill}"') for fill in ("full", "open")]
+    assert found == [2, 1], "one of them is the legend's"
+    assert all(
+        words in shown for words in (">HiGHS (OR-tools)</text>", ">5.0\u00d7 faster</text>", "nation", "At most 2 s")
     )
-    assert len(re.findall('class="mark highs full"', shown)) == 2, "one of them is the legend's"
-    assert len(re.findall('class="mark highs open"', shown)) == 1
-    assert ">HiGHS (OR-tools)</text>" in shown
-    assert ">5.0\u00d7 faster</text>" in shown
-    assert "nation" in shown
-    assert "At most 2 s per method." in shown
     assert {solver_of(method, "M_H").family for method in METHODS} == {*FAMILIES}
     assert solver_of("m_h", "M_H").family == solver_of("posterior", "release").family == "pgsr"
 
@@ -145,9 +135,7 @@ def looked_at(pages, folder):
     """What a browser sees at every width: the width, the number of texts, and the faults."""
     frames = "".join(f'<iframe width="{w}" height="900" srcdoc="{html.escape(each)}" style="border:0"></iframe>'
                      for each in pages for w in WIDTHS)  # fmt: skip
-    (folder / "all.html").write_text(
-        f'<!doctype html><meta charset="utf-8">{frames}<pre></pre><script>{COUNTING}</script>'
-    )
+    (folder / "all.html").write_text(f'<meta charset="utf-8">{frames}<pre></pre><script>{COUNTING}</script>')
     asked = [str(BROWSER), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--dump-dom",
              "--virtual-time-budget=20000", f"--user-data-dir={folder}", (folder / "all.html").as_uri()]  # fmt: skip
     seen = subprocess.run(asked, capture_output=True, text=True, timeout=300, check=True).stdout
@@ -158,9 +146,8 @@ def looked_at(pages, folder):
 @pytest.mark.skipif(BROWSER is None, reason="no browser: install chromium, then the pages are looked at in it")
 def test_nothing_lies_on_anything_at_any_width(tmp_path):
     pages = [page(pd.DataFrame(rows)) for rows in (*map(many, range(3)), *(rows for rows, _ in CASES.values()))]
-    seen = looked_at(
-        [*pages, page(pd.DataFrame([OURS])).replace("</h1>", '</h1><p style="margin:-2em 0">over</p>')], tmp_path
-    )
+    wrong = page(pd.DataFrame([OURS])).replace("</h1>", '</h1><p style="margin:-2em 0">over</p>')
+    seen = looked_at([*pages, wrong], tmp_path)
     assert [width for width, *_ in seen] == [*WIDTHS] * (len(pages) + 1)
     assert all(texts > 10 for _, texts, _ in seen)
     assert [faults for *_, faults in seen[: -len(WIDTHS)]] == [[]] * len(pages) * len(WIDTHS)
