@@ -10,7 +10,7 @@ with extra_of_command("experiments"):
     from rich.console import Console
 
     from pgsr.experiments.commands.app import app
-    from pgsr.experiments.commands.listing import list_commands
+    from pgsr.experiments.commands.overview import list_commands
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from pgsr.experiments.fioretto2019 import (
     runtime_by_size,
 )
 from pgsr.experiments.kuo2018 import (
+    averages,
     bottom_up,
     conditions,
     data_statistics,
@@ -19,9 +20,8 @@ from pgsr.experiments.kuo2018 import (
     three_levels,
     top_level,
     two_levels,
-    weighting,
 )
-from pgsr.experiments.liu2022 import errors, relations, scaling, settings
+from pgsr.experiments.liu2022 import errors, growth, relations, settings
 from pgsr.experiments.ours import (
     coverage,
     every_release,
@@ -35,7 +35,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     naive.EXPERIMENT,
     top_level.EXPERIMENT,
     positions.EXPERIMENT,
-    weighting.EXPERIMENT,
+    averages.EXPERIMENT,
     two_levels.EXPERIMENT,
     three_levels.EXPERIMENT,
     bottom_up.EXPERIMENT,
@@ -57,7 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     relations.EXPERIMENT,
     errors.MEANS,
     relations.MEANS,
-    scaling.EXPERIMENT,
+    growth.EXPERIMENT,
 )
 
 

@@ -11,10 +11,10 @@ from pgsr.errors import MethodError
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import SolverModel
-from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.solver_object import Built, NotSolved
 from pgsr.models.watch import stoppable
 
 _MODULE = "ortools.sat.python.cp_model"

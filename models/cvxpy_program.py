@@ -14,12 +14,12 @@ from scipy import sparse
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
-from pgsr.models.built import Built, NotSolved
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.labels import LabelBlock
 from pgsr.models.optional import load
 from pgsr.models.program import SolverProgram
+from pgsr.models.solver_object import Built, NotSolved
 
 BOUNDED = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP", "PDLP", "PIQP")
 """The solvers to which CVXPY hands bounds of unknowns as such."""

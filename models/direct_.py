@@ -15,7 +15,7 @@ from pgsr.models.cvxpy_ import Cvxpy
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, not_installed
 from pgsr.models.program import ProgramKind, SolverProgram
-from pgsr.models.relaxed import by_clarabel
+from pgsr.models.relaxation import by_clarabel
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,7 +10,7 @@ from scipy import sparse
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.program import Program
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.programs.rows import stated_sides
 
 SECONDS = 60.0

@@ -9,7 +9,7 @@ from pgsr.certificates.multipliers import of_levels
 from pgsr.data.views import View
 from pgsr.models.reach import reach, reach_of_added
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import program_of, regions_with_total, stated_sides, with_sums

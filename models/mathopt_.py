@@ -13,10 +13,10 @@ from scipy import sparse
 from pgsr.errors import MethodError
 from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
-from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.solver_object import Built, NotSolved
 from pgsr.models.watch import stoppable
 from pgsr.models.window import Pieces
 

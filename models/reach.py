@@ -90,7 +90,7 @@ def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np
 def _point_near(problem: Problem, program: Program) -> np.ndarray:
     """Find any point of a problem with choices within some distance of y, the smallest one tried at which there is one.
 
-    The rows of alternatives depend on how far cells may go (`pgsr.problems.programs.added`), and solvers are exact
+    The rows of alternatives depend on how far cells may go (`pgsr.problems.programs.auxiliary`), and solvers are exact
     where that is not far.
     """
     y = program.origin[: program.n_cells]
@@ -117,7 +117,7 @@ def _point_near(problem: Problem, program: Program) -> np.ndarray:
 def reach_of_added(
     problem: Problem, program: Program, cells: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.added`)."""
+    """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.auxiliary`)."""
     low, high = cells
     n_choosing = program.n - len(low)
     return np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))

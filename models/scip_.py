@@ -12,10 +12,10 @@ import numpy as np
 from pgsr.data.views import View
 from pgsr.methods.method import Result
 from pgsr.models.adapter import SolverModel
-from pgsr.models.built import Built, NotSolved
 from pgsr.models.judge import SolverAnswer, SolverClaim
 from pgsr.models.optional import load, missing
 from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.solver_object import Built, NotSolved
 from pgsr.models.watch import stoppable
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem

@@ -8,7 +8,7 @@ from pgsr.data.views import View, counts_of_cumulative, cumulative, ranked
 from pgsr.errors import MethodError, NoDualsError
 from pgsr.methods.method import Result
 from pgsr.problems.conditions.choices import Choices
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.rows import stated_sides
@@ -17,9 +17,9 @@ from pgsr.problems.programs.rows import stated_sides
 def values_to_start(problem: Problem, program: Program, start: Result) -> np.ndarray:
     """Write an estimate of the problem's regions and sizes, in either view, as values z of all unknowns of a program.
 
-    Unknowns behind the cells (`pgsr.problems.programs.added`) get the values that follow from the cells. In integers
-    every number is rounded. The values satisfy the program's rows as far as the estimate does; noisy values may be
-    others than those that it was made of.
+    Unknowns behind the cells (`pgsr.problems.programs.auxiliary`) get the values that follow from the cells. In
+    integers every number is rounded. The values satisfy the program's rows as far as the estimate does; noisy values
+    may be others than those that it was made of.
 
     Raises:
         MethodError: values are not finite; or sizes are ranked and a region has another number of groups than here.

@@ -11,7 +11,7 @@ def main() -> None:
         from pgsr import cli
 
         if sys.argv[1:2] in ([], ["--help"], ["compare"]):  # which takes a second
-            from pgsr.experiments.commands.comparing import OF_PGSR, compare_table
+            from pgsr.experiments.commands.comparison import OF_PGSR, compare_table
 
             cli.app.command(**OF_PGSR)(compare_table)
     cli.main()

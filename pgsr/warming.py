@@ -110,8 +110,8 @@ def _draw() -> None:
 
 def solve_levels() -> None:
     """Solve a toy whose levels have sizes of their own."""
-    from pgsr.algorithms.m_h.flow.part import FlowPart
-    from pgsr.algorithms.m_h.flow.solving import solve
+    from pgsr.algorithms.m_h_flow.part import FlowPart
+    from pgsr.algorithms.m_h_flow.solution import solve
     from pgsr.data.hierarchy import Hierarchy
     from pgsr.data.sizes import Sizes
     from pgsr.noise.measurement import Measurement, Totals

@@ -23,7 +23,7 @@ from pgsr.comparison.figure import figure as comparison_figure
 from pgsr.data.views import cumulative, ranked
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, IsotonicTreeProjection, Matching, Posterior
-from pgsr.estimators.posterior.learned import learn
+from pgsr.estimators.posterior.prior_fit import learn
 from pgsr.experiments.benchmarks import peers
 from pgsr.experiments.report.svg import write_svg
 from pgsr.figures.drawing import (

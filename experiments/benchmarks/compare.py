@@ -13,9 +13,9 @@ from pathlib import Path
 import pgsr
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
-from pgsr.comparison.comparing import row_of, with_best_bounds
 from pgsr.comparison.figure import figure
 from pgsr.comparison.page import page
+from pgsr.comparison.side_by_side import row_of, with_best_bounds
 from pgsr.comparison.table import notes, words_frame
 from pgsr.datasets import census_like
 from pgsr.errors import ArgumentError, DataError

@@ -9,7 +9,7 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import Self
 
-from pgsr.comparison.comparing import answered
+from pgsr.comparison.side_by_side import answered
 from pgsr.experiments.benchmarks.variants import IMPORTS, Labelled
 from pgsr.machine.isolation import TaskEnd, Worker
 from pgsr.methods.method import Result

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from pgsr.errors import DataError
 from pgsr.experiments.data.contents import FileContents, contents
-from pgsr.experiments.data.fetching import download
+from pgsr.experiments.data.downloads import download
 from pgsr.experiments.data.files import VARIABLE, home_of
-from pgsr.experiments.data.packaged import Packaged, in_words
+from pgsr.experiments.data.package_table import Packaged, in_words
 from pgsr.experiments.data.packages import PACKAGED, packaged_row
 from pgsr.experiments.data.recipes import RECIPES, Recipe, recipe_of
 from pgsr.help import examples

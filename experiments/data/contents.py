@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pgsr.errors import DataError
+from pgsr.experiments.data.columns import require_columns
 from pgsr.experiments.data.files import DataFile, Total
-from pgsr.experiments.data.reading import require_columns
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:

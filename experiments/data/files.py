@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pgsr.errors import DataError
-from pgsr.experiments.data.reading import read
+from pgsr.experiments.data.columns import read
 
 VARIABLE = "PGSR_DATA"
 """The environment variable that names the folder."""

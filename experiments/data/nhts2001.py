@@ -10,7 +10,7 @@ import numpy as np
 from pgsr.errors import DataError
 from pgsr.experiments.data.files import DataFile, Total
 from pgsr.machine.extras import extra
-from pgsr.synthesis.data.binning import Binning
+from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Population, SynthesisError
 from pgsr.synthesis.data.linked_tables import load, read_population
 

@@ -1,10 +1,10 @@
-"""The data sets that lie in packages of PyPI, in one table; `packaged` reads them."""
+"""The data sets that lie in packages of PyPI, in one table; `package_table` reads them."""
 
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import DataError
-from pgsr.experiments.data.packaged import Derivation, Packaged
+from pgsr.experiments.data.package_table import Derivation, Packaged
 
 
 def packaged(name: str, max_size: int | None = None) -> CountOfCounts:

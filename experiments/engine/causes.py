@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pgsr.experiments.engine.printed import StandsFor
+    from pgsr.experiments.engine.papers import StandsFor
 
 
 class Cause(StrEnum):
@@ -57,7 +57,7 @@ def cause_on(data: "StandsFor | None", declared: Cause) -> Cause:
         declared: for the paper's own data.
 
     Example:
-        >>> from pgsr.experiments.engine.printed import StandsFor
+        >>> from pgsr.experiments.engine.papers import StandsFor
         >>> by_recipe = StandsFor("Census", "draws of our own", by_recipe=True)
         >>> cause_on(by_recipe, Cause.CLAIM), cause_on(by_recipe, Cause.NUMBER), cause_on(None, Cause.CLAIM)
         (<Cause.CLAIM: "paper's claim">, <Cause.STAND_IN: 'stand-in data'>, <Cause.CLAIM: "paper's claim">)

@@ -17,7 +17,7 @@ import numpy as np
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem
 from pgsr.data.counts import LARGEST_DENSE
 from pgsr.errors import DataError
-from pgsr.experiments.engine.printed import Beside, Paper, StandsFor
+from pgsr.experiments.engine.papers import Beside, Paper, StandsFor
 from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.machine.isolation import TaskEnd, Worker
 from pgsr.methods import Mechanism, Method, PostProcess

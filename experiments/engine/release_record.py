@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from pgsr import Result, Status
 
 # The same judge and the same errors as `pgsr.compare`.
-from pgsr.comparison.comparing import ANSWERED, SOLVER_SHARE, errors_by_level, judged
+from pgsr.comparison.side_by_side import ANSWERED, SOLVER_SHARE, errors_by_level, judged
 from pgsr.methods import Method
 
 if TYPE_CHECKING:

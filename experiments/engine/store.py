@@ -30,8 +30,8 @@ import psutil
 
 from pgsr import PgsrError
 from pgsr.experiments.engine.experiment import Cell, Profile
-from pgsr.machine.replacing import sync
 from pgsr.machine.version import version_of
+from pgsr.machine.whole_files import sync
 
 if TYPE_CHECKING:
     import pandas as pd

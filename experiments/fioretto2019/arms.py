@@ -12,7 +12,7 @@ from scipy import sparse
 from pgsr import Hierarchy, Problem, Result, Status, View
 from pgsr.algorithms import CumulativeProjection, TreeProjection
 from pgsr.certificates import certify
-from pgsr.comparison.comparing import ANSWERED, errors_by_level
+from pgsr.comparison.side_by_side import ANSWERED, errors_by_level
 from pgsr.data import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.estimators import IsotonicTreeProjection

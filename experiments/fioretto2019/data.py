@@ -11,7 +11,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi
 from pgsr.experiments.engine.experiment import DataSet
-from pgsr.experiments.engine.printed import StandsFor
+from pgsr.experiments.engine.papers import StandsFor
 
 CENSUS_GROUPS = 117_630_445
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import arm_looks
-from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.papers import Beside, Printed
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared, smaller
 from pgsr.experiments.engine.words import with_error

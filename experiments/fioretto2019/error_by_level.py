@@ -16,7 +16,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import draw_printed, wrapped
 from pgsr.experiments.engine.looks import arm_looks
-from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.papers import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, exactly, in_every_replicate, separated
 from pgsr.experiments.engine.words import number, relation, with_error

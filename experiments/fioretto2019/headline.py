@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr import CountOfCounts, Problem
-from pgsr.comparison.comparing import ANSWERED
+from pgsr.comparison.side_by_side import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.figures import draw_printed
 from pgsr.experiments.engine.looks import arm_looks
-from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.papers import stand_beside
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared

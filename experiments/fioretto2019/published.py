@@ -1,6 +1,6 @@
 """The numbers that Fioretto and Van Hentenryck 2019 print, and their claims in words."""
 
-from pgsr.experiments.engine.printed import Absent, Claim, Paper, Printed
+from pgsr.experiments.engine.papers import Absent, Claim, Paper, Printed
 
 _SCALE = {"Taxi": 10_000, "Census": 1_000}
 """Table 1 prints L1 errors divided by these."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables
-from pgsr.comparison.comparing import ANSWERED
+from pgsr.comparison.side_by_side import ANSWERED
 from pgsr.estimators import IsotonicTreeProjection
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory

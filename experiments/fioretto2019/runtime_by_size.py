@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgsr import CountOfCounts, Problem, Result, Status
 from pgsr.algorithms import CostTables
-from pgsr.comparison.comparing import ANSWERED, SOLVER_SHARE
+from pgsr.comparison.side_by_side import ANSWERED, SOLVER_SHARE
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial, release_memory
 from pgsr.experiments.engine.looks import arm_looks

@@ -18,7 +18,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale
 from pgsr.experiments.engine.figures import draw_printed, error_axis, wrapped
 from pgsr.experiments.engine.looks import arm_looks
-from pgsr.experiments.engine.printed import stand_beside
+from pgsr.experiments.engine.papers import stand_beside
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, compared
 from pgsr.experiments.kuo2018 import published as kuo

@@ -23,7 +23,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.causes import cause_on as engine_cause_on
 from pgsr.experiments.engine.data import generated_census, real_taxi
 from pgsr.experiments.engine.experiment import DataSet
-from pgsr.experiments.engine.printed import StandsFor
+from pgsr.experiments.engine.papers import StandsFor
 
 K = 100_000
 FULL, PART = 240_908_081, 2_409_081

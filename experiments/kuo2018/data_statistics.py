@@ -9,7 +9,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import Arm, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.figures import wrapped
 from pgsr.experiments.engine.looks import GENERATED, PRINTED, REAL
-from pgsr.experiments.engine.printed import Beside, stand_beside
+from pgsr.experiments.engine.papers import Beside, stand_beside
 from pgsr.experiments.engine.release_record import Record
 from pgsr.experiments.engine.verdicts import Verdict, exactly, not_judged
 from pgsr.experiments.kuo2018 import published as kuo

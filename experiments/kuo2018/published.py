@@ -1,6 +1,6 @@
 """The numbers and claims of Kuo et al. 2018, of the slides of its talk and of the poster."""
 
-from pgsr.experiments.engine.printed import Absent, Claim, Paper, Printed
+from pgsr.experiments.engine.papers import Absent, Claim, Paper, Printed
 
 DATA = ("Synthetic", "White", "Hawaiian", "Taxi")
 """The paper's data sets in the order of its tables."""

@@ -139,9 +139,9 @@ def traps(
     """Make the traps, tiny programs with proved optima that solvers get wrong, and tell who falls into them."""
     from pgsr.experiments.lib import run as running
     from pgsr.experiments.lib.score import markdown
-    from pgsr.experiments.lib.traps.declared import TRAPS
+    from pgsr.experiments.lib.traps.problems import TRAPS
     from pgsr.experiments.lib.traps.proof import build as built_trap
-    from pgsr.experiments.lib.traps.running import ask
+    from pgsr.experiments.lib.traps.runs import ask
 
     console = _console()
     stated = [(trap, built_trap(trap, out)) for trap in TRAPS]

@@ -15,7 +15,7 @@ from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import Instance
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs.named import named
+from pgsr.problems.programs.formulation import named
 
 FILES = ("problem.npz", "certificate.npz", "optimum.json", "verify.py")
 

@@ -26,10 +26,10 @@ from pgsr.models import Cvxpy, Flow, Scipy
 from pgsr.models.adapter import SolverModel
 from pgsr.models.formulate import formulate, multipliers
 from pgsr.models.program import SolverProgram, quadratic
-from pgsr.models.relaxed import relaxed_optimum
+from pgsr.models.relaxation import relaxed_optimum
 from pgsr.models.window import magnitudes, window
 from pgsr.noise.measurement import Totals
-from pgsr.problems.programs.named import NamedProgram
+from pgsr.problems.programs.formulation import NamedProgram
 
 SOLVER_LIMIT = 120.0
 """Seconds for a general solver where pgsr has no algorithm of its own."""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pgsr import Problem, Result, Status, __version__
 from pgsr.certificates.certificate import objective, violations
-from pgsr.comparison.comparing import SOLVER_SHARE, label_of
+from pgsr.comparison.side_by_side import SOLVER_SHARE, label_of
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
 from pgsr.experiments.engine.experiment import computed

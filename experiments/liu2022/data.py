@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from pgsr.experiments.data.nhts2001 import nhts2001
+from pgsr.experiments.engine.papers import StandsFor
 from pgsr.experiments.engine.population_data import PopulationData
-from pgsr.experiments.engine.printed import StandsFor
 from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis.data.domain import Domain, Population
 

@@ -1,6 +1,6 @@
 """The claims of Liu and Wu 2022 in words. Their figures print no numbers."""
 
-from pgsr.experiments.engine.printed import Absent, Claim, Paper
+from pgsr.experiments.engine.papers import Absent, Claim, Paper
 
 CLAIMS = {
     "figure 2a": "HPD-Fixed has a smaller largest error than HPD-Gen",

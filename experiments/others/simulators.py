@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.synthesis.data.binning import Binning
+from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import Attribute, Domain, Population, require_whole
 
 AGE = Binning("age", (0, 5, 15, 25, 45, 65))

@@ -14,7 +14,7 @@ import numpy as np
 
 from pgsr import CountOfCounts, Result, View
 from pgsr.algorithms import TreeProjection
-from pgsr.comparison.comparing import ANSWERED
+from pgsr.comparison.side_by_side import ANSWERED
 from pgsr.datasets.worlds import World, WorldKind
 from pgsr.errors import TooLargeError
 from pgsr.estimators import Posterior

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pgsr import Result, Status, View
-from pgsr.comparison.comparing import ANSWERED, errors_by_level
+from pgsr.comparison.side_by_side import ANSWERED, errors_by_level
 from pgsr.estimators import BottomUp, Matching, Posterior
 from pgsr.experiments.data.census2000_race import census2000_race
 from pgsr.experiments.engine.data import generated_census

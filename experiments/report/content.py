@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from pgsr.comparison.comparing import ANSWERED
+from pgsr.comparison.side_by_side import ANSWERED
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import MATERIAL
 from pgsr.experiments.engine.experiment import Experiment, Profile
-from pgsr.experiments.engine.printed import Printed
+from pgsr.experiments.engine.papers import Printed
 from pgsr.experiments.engine.runner import CellCondition
 from pgsr.experiments.engine.store import StoredCell
 from pgsr.experiments.engine.verdicts import FEWEST, TestOutcome, by, effect_words

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.experiments.engine.effects import ratio_words
 from pgsr.experiments.engine.experiment import Experiment, Parameters
-from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.papers import Beside, Printed
 from pgsr.experiments.engine.verdicts import Judgement, TestOutcome, agrees, not_judged
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.effects import ratio_words
 from pgsr.experiments.engine.experiment import Experiment, Profile
-from pgsr.experiments.engine.printed import Paper, Printed, StandsFor
+from pgsr.experiments.engine.papers import Paper, Printed, StandsFor
 from pgsr.experiments.engine.verdicts import TestOutcome, Verdict
 from pgsr.experiments.report.claims import by_claim
 from pgsr.experiments.report.content import as_printed, decimal, number
 from pgsr.experiments.report.items import tried_data
 from pgsr.experiments.report.means import Mean, means
 from pgsr.experiments.report.publication import PublishedResults
-from pgsr.experiments.report.shown import about_of
+from pgsr.experiments.report.screen import about_of
 
 if TYPE_CHECKING:
     import pandas as pd

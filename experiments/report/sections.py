@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pgsr.errors import DataError
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
-from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.papers import Beside, Printed
 from pgsr.experiments.engine.runner import CellCondition, conditions
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, Torn, to_frame
 from pgsr.experiments.engine.verdicts import Verdict

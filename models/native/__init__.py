@@ -4,6 +4,6 @@
     model.native.optimize()
     model.judge()                       # status, residuals and certificate by pgsr
 
-`stated` writes a problem as a program with names, which a solver model makes in its interface as it makes any other
-(`pgsr.models.built`); `model` brings solutions back.
+`program` writes a problem as a program with names, which a solver model makes in its interface as it makes any other
+(`pgsr.models.solver_object`); `model` brings solutions back.
 """

@@ -16,15 +16,15 @@ from pgsr.data.rounding import nearest
 from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
-from pgsr.models.built import Built, NotSolved
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
 from pgsr.models.labels import Labels
-from pgsr.models.native import shown
+from pgsr.models.native import text
 from pgsr.models.program import SolverProgram
+from pgsr.models.solver_object import Built, NotSolved
 from pgsr.models.watch import within
 from pgsr.noise.measurement import Measurement
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.rows import with_sums
 
@@ -320,10 +320,10 @@ class NativeModel:
         return f"{self.solver}.model({self.problem.label})"
 
     def __str__(self) -> str:
-        return shown.text(repr(self), self.stated, self.changed)
+        return text.text(repr(self), self.stated, self.changed)
 
     def _repr_html_(self) -> str:
-        return shown.html(repr(self), self.stated, self.changed)
+        return text.html(repr(self), self.stated, self.changed)
 
 
 def _are_in_order(parts: list[np.ndarray], table: np.ndarray, problem: Problem) -> bool:

@@ -26,7 +26,7 @@ from pgsr.engines.losses import loss
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.figures.html import facts_table
 from pgsr.machine.blocks import row_blocks
-from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
+from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import CONDITION, RELATIVE
 

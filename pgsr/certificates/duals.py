@@ -8,7 +8,7 @@ import numpy as np
 
 from pgsr.data.read_only import read_only_arrays
 from pgsr.problems.problem import Problem
-from pgsr.problems.programs.named import row_names
+from pgsr.problems.programs.formulation import row_names
 
 
 @dataclass(frozen=True, eq=False, repr=False)

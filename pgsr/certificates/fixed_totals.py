@@ -14,7 +14,7 @@ from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.data.sizes import Sizes
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
 
 LARGEST = 2**50

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.certificates.condition_prices import StatedPrices
 from pgsr.certificates.multipliers import Multipliers, of_levels
 from pgsr.certificates.regions_alone import sum_below
-from pgsr.certificates.stated_prices import StatedPrices
 from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.machine.blocks import row_blocks
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions.stated import UNBOUNDED
+from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.problem import Problem
 
 _LARGEST_PRICE = 2.0**400

@@ -63,10 +63,10 @@ def intervals(
     from pgsr.intervals.replicates import DRAWS, RELEASES, SEED
     from pgsr.intervals.statistics import exact_level
     from pgsr.release import read_release
+    from pgsr.release.checks.published_intervals import intervals_of
     from pgsr.release.plan.forecast import SIMULATING
     from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.publishing.progress import DRAWING, Stages
-    from pgsr.release.read.intervals import intervals_of
 
     if kind is not None and kind not in KINDS_OF_INTERVALS:
         raise ConfigError(f"--kind is {kind!r}; write {', '.join(KINDS_OF_INTERVALS[:-1])} or {KINDS_OF_INTERVALS[-1]}")
@@ -100,7 +100,7 @@ def intervals(
 def _kind_of_intervals(published: "Published", kind: str | None) -> str:
     """Choose the kind of intervals of a release, or check the one that was asked for."""
     from pgsr.release.publishing.errors import ConfigError
-    from pgsr.release.stated.kinds import MeasuredView
+    from pgsr.release.terms.kinds import MeasuredView
 
     terms = published.terms
     own = terms.may_have_intervals and terms.view is not MeasuredView.COUNTS

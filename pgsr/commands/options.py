@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 MECHANISMS = ("m_h", "m_c_dp", "kuo", "bottom_up", "posterior", "two_stage")
-"""Names to complete; `pgsr.release.stated.kinds.Kind` is what decides (held equal by `test_core_cli.py`)."""
+"""Names to complete; `pgsr.release.terms.kinds.Kind` is what decides (held equal by `test_core_cli.py`)."""
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="TOML file; `pgsr release --example` prints one.")]
 SomeConfig = Annotated[

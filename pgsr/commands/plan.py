@@ -38,8 +38,8 @@ def plan(
 ) -> None:
     """Tell the errors of a release, or the epsilon of an error, before any is spent. Opens no private table."""
     from pgsr.release import ReleaseConfig, epsilon_for, forecast
+    from pgsr.release.publishing.console import told_if_stopped
     from pgsr.release.publishing.progress import Stages
-    from pgsr.release.publishing.saying import told_if_stopped
 
     console, asked, targets = console_of(), ReleaseConfig.read(config), _by_level(target_error)
     with Stages(console) as stages, told_if_stopped(stages):

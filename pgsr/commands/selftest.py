@@ -32,7 +32,7 @@ def selftest(
     from pgsr.privacy.laws import DoubleGeometric
     from pgsr.release import ReleaseConfig
     from pgsr.release.make.selftest import selftest as run
-    from pgsr.release.stated.plan import Plan
+    from pgsr.release.terms.plan import Plan
 
     if config is not None:
         require_left_out({"epsilon": epsilon, "sensitivity": sensitivity}, "with a configuration, which states them")

@@ -24,8 +24,8 @@ def validate(
     """Say what would be released: reads the configuration and public tables, opens no private one, charges nothing."""
     from pgsr.release import outline
     from pgsr.release.configuration.schema import schema_text
+    from pgsr.release.publishing.console import told_if_stopped
     from pgsr.release.publishing.errors import ConfigError
-    from pgsr.release.publishing.saying import told_if_stopped
 
     if schema:
         print(schema_text(), end="")

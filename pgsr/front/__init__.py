@@ -2,13 +2,13 @@
 
 | file         | what it does                                                                          |
 |--------------|---------------------------------------------------------------------------------------|
-| `reading`    | `read`: a table of members, of groups or of counts as a `CountOfCounts`                 |
-| `measuring`  | `measure`: the noise step, the only one that sees the truth                            |
-| `solving`    | `solve`: a problem by our exact algorithm, or by any method                            |
-| `taking`     | `solvers`: who takes a problem here and now, and why others do not                     |
-| `judging`    | `certify`: an answer from anywhere, judged and bounded                                |
-| `comparing`  | `compare`: methods side by side, of one problem or of one measurement                  |
-| `estimating` | `estimate`: a release from a measurement, with intervals                               |
+| `tables`    | `read`: a table of members, of groups or of counts as a `CountOfCounts`                 |
+| `measurement`  | `measure`: the noise step, the only one that sees the truth                            |
+| `solution`    | `solve`: a problem by our exact algorithm, or by any method                            |
+| `candidates`     | `solvers`: who takes a problem here and now, and why others do not                     |
+| `judgement`    | `certify`: an answer from anywhere, judged and bounded                                |
+| `comparison`  | `compare`: methods side by side, of one problem or of one measurement                  |
+| `estimation` | `estimate`: a release from a measurement, with intervals                               |
 | `trade_off`  | `plan`: the error of an epsilon beforehand, or the epsilon of an error                  |
 | `names`      | the names of methods, those of the one catalogue                                      |
 
@@ -16,13 +16,13 @@
 computes: rooms below do, and whatever they can do besides is asked of them.
 """
 
-from pgsr.front.comparing import compare
-from pgsr.front.estimating import Released, estimate
-from pgsr.front.judging import certify
-from pgsr.front.measuring import measure
-from pgsr.front.reading import read
-from pgsr.front.solving import solve
-from pgsr.front.taking import solvers
+from pgsr.front.candidates import solvers
+from pgsr.front.comparison import compare
+from pgsr.front.estimation import Released, estimate
+from pgsr.front.judgement import certify
+from pgsr.front.measurement import measure
+from pgsr.front.solution import solve
+from pgsr.front.tables import read
 from pgsr.front.trade_off import plan
 
 __all__ = ["Released", "certify", "compare", "estimate", "measure", "plan", "read", "solve", "solvers"]

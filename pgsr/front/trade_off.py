@@ -8,8 +8,8 @@ from pgsr.checks import require_kind
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
 from pgsr.figures.numbers_table import NumbersTable, ShowsNumbers
-from pgsr.front.estimating import chosen_estimator
-from pgsr.front.measuring import noise_step
+from pgsr.front.estimation import chosen_estimator
+from pgsr.front.measurement import noise_step
 from pgsr.methods import metrics
 from pgsr.methods.expected_errors import ExpectedErrors, expected_errors, least_epsilon
 from pgsr.methods.mechanism import Mechanism

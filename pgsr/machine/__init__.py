@@ -6,7 +6,7 @@
 | `parallel`    | shares the rows of a loop among threads; `blocks` cuts them to what a cache holds  |
 | `compilation` | compiles loops once, apart from time limits                                       |
 | `isolation`   | runs a function in a process of its own, with hard limits                          |
-| `partitions`  | keeps the arrays of parts of a nation in a folder; `replacing` writes files whole  |
+| `partitions`  | keeps the arrays of parts of a nation in a folder; `whole_files` writes files whole  |
 | `extras`      | imports what only extras of pgsr bring, or names the extra                         |
 | `checkout`    | tells the version of the sources; `version` that of the installed package          |
 """

@@ -12,7 +12,7 @@ from pgsr.checks import whole_number
 from pgsr.errors import ArgumentError, TableError
 from pgsr.machine.extras import extra
 from pgsr.machine.parallel import DaskMap, Mapper, Threads
-from pgsr.machine.replacing import replacing
+from pgsr.machine.whole_files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

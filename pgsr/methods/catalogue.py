@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
 
-from pgsr.methods.declared import first_sentence, paragraphs
+from pgsr.methods.docstrings import first_sentence, paragraphs
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise.split_by_root import ViewRule
 

@@ -13,7 +13,7 @@ from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.accounting.loss import Loss
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.random import Source
 from pgsr.problems.problem import Problem
 

@@ -13,8 +13,8 @@ from pgsr.noise.measurement import Measurement
 from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy.random import Seeded
 from pgsr.problems.conditions import cells, either, total, zero_or_at_least
-from pgsr.problems.conditions.resolved import ProblemCells
-from pgsr.problems.conditions.stated import Conditions, state
+from pgsr.problems.conditions.coefficients import ProblemCells
+from pgsr.problems.conditions.matrices import Conditions, state
 from pgsr.problems.problem import Problem
 
 

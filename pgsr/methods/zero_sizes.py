@@ -18,7 +18,7 @@ from pgsr.certificates.certificate import objective
 from pgsr.data.estimate import Estimate
 from pgsr.data.sizes import Sizes
 from pgsr.methods.method import Result
-from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
+from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 
 

@@ -8,13 +8,13 @@ which order.
 | file             | what                                                                                  |
 |------------------|---------------------------------------------------------------------------------------|
 | `layout`         | regions and parts, and what tables are called                                         |
-| `measuring`      | `measure`: noise of every part                                                        |
-| `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judging` proves the answer in parts    |
-| `matching`       | `StreamedLevelMatching`, of the parts that `measured_parts` reads                      |
+| `noise`      | `measure`: noise of every part                                                        |
+| `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judge` proves the answer in parts    |
+| `matching`       | `StreamedLevelMatching`, of the parts that `measurement` reads                      |
 """
 
 from pgsr.nation.m_h import StreamedLevelTreeProjection
 from pgsr.nation.matching import StreamedLevelMatching
-from pgsr.nation.measuring import measure
+from pgsr.nation.noise import measure
 
 __all__ = ["StreamedLevelMatching", "StreamedLevelTreeProjection", "measure"]

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow.asking import Reply, begin
-from pgsr.algorithms.m_h.flow.joined import Upper
-from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
-from pgsr.algorithms.m_h.flow.solving import Solved, solve_parts
+from pgsr.algorithms.m_h_flow.part import UNKNOWN, FlowPart, PartPrices
+from pgsr.algorithms.m_h_flow.questions import Reply, begin
+from pgsr.algorithms.m_h_flow.solution import Solved, solve_parts
+from pgsr.algorithms.m_h_flow.whole_network import Upper
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
 from pgsr.estimators.isotonic_tree_projection import repaired_table
@@ -17,7 +17,7 @@ from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
-from pgsr.nation.judging import PartOutcome, judged, price_of_the_total
+from pgsr.nation.judge import PartOutcome, judged, price_of_the_total
 from pgsr.nation.layout import KINDS, UPPER, NationTree
 
 

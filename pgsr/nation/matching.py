@@ -7,7 +7,7 @@ import numpy as np
 
 from pgsr.algorithms.isotonic import IsotonicFit
 from pgsr.algorithms.isotonic.regression import Optimum
-from pgsr.algorithms.m_h.flow.part import FlowPart
+from pgsr.algorithms.m_h_flow.part import FlowPart
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
 from pgsr.estimators.matching import Matching
@@ -17,9 +17,9 @@ from pgsr.machine.isolation import peak_memory
 from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
-from pgsr.nation.judging import violations
+from pgsr.nation.judge import violations
 from pgsr.nation.layout import KINDS, UPPER, NationTree
-from pgsr.nation.measured_parts import MeasuredParts
+from pgsr.nation.measurement import MeasuredParts
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import NoiseStep
 

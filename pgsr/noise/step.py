@@ -22,7 +22,7 @@ from pgsr.noise.root_in_steps import finer_noise
 from pgsr.noise.split_by_root import SplitByRoot, ViewRule, possible_views
 from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.accounting.loss import Loss
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation, Unit

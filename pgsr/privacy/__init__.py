@@ -12,7 +12,7 @@
 """
 
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import Secure, Seeded
 

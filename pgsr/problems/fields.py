@@ -23,9 +23,9 @@ from pgsr.noise.measurement import (
     measured_regions,
 )
 from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.problems.conditions.coefficients import ProblemCells
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.conditions.propagation import Surroundings, contradicting_conditions, intervals, is_decided_by_sums
-from pgsr.problems.conditions.resolved import ProblemCells
-from pgsr.problems.conditions.stated import Conditions
 
 LARGEST_WEIGHT = 2**50
 """Largest whole weight; what weights times counts may reach depends on the method, see `exceeds_arithmetic`."""

@@ -16,7 +16,7 @@ from pgsr.noise.measurement import Measurement, Totals, joined
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.problems.conditions.choices import Either
 from pgsr.problems.conditions.expressions import Condition
-from pgsr.problems.conditions.stated import state
+from pgsr.problems.conditions.matrices import state
 from pgsr.problems.fields import ProblemFields
 from pgsr.problems.latex import latex_of
 from pgsr.problems.precisions import real_precisions
@@ -250,7 +250,7 @@ class Problem(ProblemFields):
              - 6 x(US,1)
              - 2 x(US~GA,0)
         """
-        from pgsr.problems.programs.files import write_problem
+        from pgsr.problems.files import write_problem
 
         if self.weights is not None and self.weights.dtype.kind == "f":
             raise ProblemError(f"{self.label} has weights that are real numbers, and files take whole ones; scale them")
@@ -272,7 +272,7 @@ class Problem(ProblemFields):
             ...     Problem.read(f"{folder}/small.npz")
             Problem(problem, totals='root', 4 unknowns)
         """
-        from pgsr.problems.programs.files import read_fields
+        from pgsr.problems.files import read_fields
 
         return cls(**read_fields(path))
 

@@ -16,7 +16,7 @@ There is no second engine here: `pgsr.Problem` states what is asked, methods of 
 it, and `pgsr.certify` judges it. docs/model/reconcile.md is the page for users.
 """
 
+from pgsr.reconciling.adjustment import reconcile
 from pgsr.reconciling.forecasts import Nearest
-from pgsr.reconciling.making import reconcile
 
 __all__ = ["Nearest", "reconcile"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.reconciling.measured import MeasuredCells
+from pgsr.reconciling.measurements import MeasuredCells
 
 
 @dataclass(frozen=True)

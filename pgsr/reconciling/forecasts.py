@@ -7,8 +7,8 @@ import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import as_array
 from pgsr.errors import ArgumentError, TableError
-from pgsr.reconciling.making import reconcile
-from pgsr.reconciling.reconciled import Reconciled
+from pgsr.reconciling.adjustment import reconcile
+from pgsr.reconciling.result import Reconciled
 
 
 class Nearest:
@@ -18,7 +18,7 @@ class Nearest:
         subject to  x[i, t] = sum over the bottom series b below i of x[b, t],   x >= 0 (integer).
 
     It goes where hierarchicalforecast takes reconcilers, and needs nothing of that package: it has what
-    `HierarchicalReconciliation` asks for. All times are solved at once and proved, `reconciled` has the certificate.
+    `HierarchicalReconciliation` asks for. All times are solved at once and proved, `result` has the certificate.
     `MinTrace(nonnegative=True)` puts 0 for negative forecasts before it looks for the nearest; this does not.
     Series form a tree; grouped structures, in which series overlap and none contains the other, are refused.
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from pgsr.reconciling.holding import known_cells
+from pgsr.reconciling.conditions import known_cells
 from pgsr.reconciling.laws import NoiseLaw
-from pgsr.reconciling.measured import MeasuredCells
+from pgsr.reconciling.measurements import MeasuredCells
 from pgsr.reconciling.variances import estimates_and_variances
 
 EXACT = 1e8

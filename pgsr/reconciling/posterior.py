@@ -39,9 +39,9 @@ from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.machine.parallel import Threads
 from pgsr.machine.progress import steps
-from pgsr.reconciling.holding import known_cells
+from pgsr.reconciling.conditions import known_cells
 from pgsr.reconciling.laws import NoiseLaw
-from pgsr.reconciling.measured import MeasuredCells
+from pgsr.reconciling.measurements import MeasuredCells
 from pgsr.reconciling.messages_kernel import NOTHING, TOO_LONG, describe, downward, draw, upward
 from pgsr.reconciling.variances import estimates_and_variances
 

@@ -36,15 +36,15 @@ From three data frames to a folder; `publish` also takes the name of a TOML file
 from pgsr.machine.extras import extra
 
 with extra("release"):
-    from pgsr.release.checks.checking import check
+    from pgsr.release.checks.published import Published, read_release
+    from pgsr.release.checks.release_check import check
     from pgsr.release.configuration.release_config import ReleaseConfig
-    from pgsr.release.make.making import Release, finish, publish
     from pgsr.release.make.outline import outline
+    from pgsr.release.make.publish import Release, finish, publish
     from pgsr.release.plan.epsilon_for import epsilon_for
     from pgsr.release.plan.forecast import forecast
     from pgsr.release.publishing.findings import Report
-    from pgsr.release.read.reading import Published, read_release
-    from pgsr.release.stated.terms import Terms
+    from pgsr.release.terms.terms import Terms
 
 __all__ = [
     "Published",

@@ -13,7 +13,7 @@ from pgsr.certificates import certify
 from pgsr.certificates.certificate import EXCHANGE_TEST
 from pgsr.engines.nearest_tree.bounds import NO_BOUND
 from pgsr.problems.conditions import cells
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
 

@@ -10,10 +10,10 @@ from level_points import SHAPES
 
 from pgsr import Hierarchy, Problem, Status
 from pgsr.algorithms import TreeProjection
-from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart, PartPrices
-from pgsr.algorithms.m_h.flow.solving import solve
+from pgsr.algorithms.m_h_flow.part import UNKNOWN, FlowPart, PartPrices
+from pgsr.algorithms.m_h_flow.solution import solve
 from pgsr.errors import ProblemError
-from pgsr.nation.judging import PartOutcome, judged, price_of_the_total
+from pgsr.nation.judge import PartOutcome, judged, price_of_the_total
 
 
 @dataclass(frozen=True, eq=False)

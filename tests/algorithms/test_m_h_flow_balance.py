@@ -9,10 +9,10 @@ from test_m_h_flow import KINDS, random_problem
 from test_m_h_flow_network import network_of
 
 from pgsr.engines.quadratic_flow import balance_kernel
-from pgsr.engines.quadratic_flow.balancing import Balance, nearly_whole
+from pgsr.engines.quadratic_flow.balance import Balance, nearly_whole
 from pgsr.engines.quadratic_flow.integers import cheapest_flow
 from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxed import relaxed_prices
+from pgsr.engines.quadratic_flow.relaxation import relaxed_prices
 
 SHARES = pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
 

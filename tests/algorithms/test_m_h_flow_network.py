@@ -7,15 +7,15 @@ import pytest
 from instances import rng_of
 from test_m_h_flow import KINDS, Stated, random_problem
 
-from pgsr.algorithms.m_h.flow import selection_kernel
-from pgsr.algorithms.m_h.flow.asking import Reply
-from pgsr.algorithms.m_h.flow.joined import Joined
-from pgsr.algorithms.m_h.flow.selection import Selection
-from pgsr.engines.quadratic_flow import integers, relaxed
+from pgsr.algorithms.m_h_flow import selection_kernel
+from pgsr.algorithms.m_h_flow.questions import Reply
+from pgsr.algorithms.m_h_flow.selection import Selection
+from pgsr.algorithms.m_h_flow.whole_network import Joined
+from pgsr.engines.quadratic_flow import integers, relaxation
 from pgsr.engines.quadratic_flow import newton_kernel as kernels
 from pgsr.engines.quadratic_flow.integers import cheapest_flow
 from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxed import MOST_TIE, relaxed_prices
+from pgsr.engines.quadratic_flow.relaxation import MOST_TIE, relaxed_prices
 from pgsr.machine.compilation import read_only
 
 
@@ -174,8 +174,8 @@ def test_steps_do_not_grow_with_the_network(monkeypatch):
         steps[-1] += 1
         return multiply(*arguments)
 
-    solve, multiply = relaxed.conjugate_gradients, kernels.multiply
-    monkeypatch.setattr(relaxed, "conjugate_gradients", begun)
+    solve, multiply = relaxation.conjugate_gradients, kernels.multiply
+    monkeypatch.setattr(relaxation, "conjugate_gradients", begun)
     monkeypatch.setattr(kernels, "multiply", counted)
     for children in ((2, 2, 3), (4, 4, 4), (6, 6, 6)):
         network = network_of(random_problem(5, children, (40, 40, 40, 5), "leaves", spread_of_y=9))

@@ -7,7 +7,7 @@ import pytest
 from instances import rng_of, scale
 
 from pgsr import Hierarchy
-from pgsr.algorithms.tree_rounding.rounding import GRID, integers_near
+from pgsr.algorithms.tree_rounding.integers import GRID, integers_near
 from pgsr.methods.gate import Deadline, Status, Stopped
 
 

@@ -22,7 +22,7 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 from pgsr.release import Terms
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 from tests.house.test_house_streams import DEEP, RAGGED
 
 

@@ -28,7 +28,7 @@ from release_traces import FixedNoise, require_same, run_release
 import pgsr.machine.blocks
 import pgsr.noise.tables
 import pgsr.release.folder.released_tables
-import pgsr.release.stated.plan
+import pgsr.release.terms.plan
 import pgsr.tables.group_counts
 import pgsr.tables.long
 from pgsr import Hierarchy
@@ -39,8 +39,8 @@ from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import Terms
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.signature import new_key
-from pgsr.release.stated import preflight
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms import preflight
+from pgsr.release.terms.kinds import Kind
 
 K = 5
 GROUPS = 60
@@ -132,7 +132,7 @@ def memory_is_asked_for_by_public_numbers() -> None:
     """
     tree = Hierarchy.from_paths(LEAVES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pgsr.release.stated.plan, "MOST_ROWS", 0)
+        patch.setattr(pgsr.release.terms.plan, "MOST_ROWS", 0)
         for kind, by_level in product(Kind, (False, True)):
             if by_level and kind.totals_by_level is None:
                 continue
@@ -191,7 +191,7 @@ def _as_if_large(small: bool) -> Iterator[None]:
     """Let tables and blocks of a few cells count as large, so that all ways of large data are taken."""
     with pytest.MonkeyPatch.context() as patch:
         if small:
-            patch.setattr(pgsr.release.stated.plan, "MOST_ROWS", 20)
+            patch.setattr(pgsr.release.terms.plan, "MOST_ROWS", 20)
             patch.setattr(pgsr.noise.tables, "BLOCK_CELLS", 4)
             patch.setattr(pgsr.machine.blocks, "BLOCK_CELLS", 8)
             patch.setattr(pgsr.release.folder.released_tables, "_BLOCK_ROWS", 12)

@@ -20,7 +20,7 @@ from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.noise.step import NoiseStep
 from pgsr.privacy import Rho, Seeded
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, Law
 from pgsr.privacy.random import StreamId
 

@@ -9,7 +9,7 @@ from typing import Any
 from planted_bugs import around, replacing
 from pytest import MonkeyPatch  # noqa: PT013
 
-from pgsr.privacy.accounting import composing, loss_distribution, loss_of_noise, noise_rho, search
+from pgsr.privacy.accounting import composition, loss_distribution, loss_of_noise, noise_rho, search
 from pgsr.privacy.accounting.loss_distribution import LossDistribution
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
 from pgsr.privacy.laws.per_level import GaussianNoise
@@ -79,7 +79,7 @@ def losses_moved_down(on: Callable, self: LossDistribution, step: Fraction) -> L
 
 def a_level_left_out(patch: MonkeyPatch) -> None:
     """The exact distribution knows a kind of level once, however many levels are of it."""
-    around(patch, composing, "loss_of_cells", lambda f: lambda cells, *rest: f(dict.fromkeys(cells, 1), *rest))
+    around(patch, composition, "loss_of_cells", lambda f: lambda cells, *rest: f(dict.fromkeys(cells, 1), *rest))
 
 
 @replacing(GeometricNoise, "law")
@@ -92,13 +92,13 @@ def half_the_sensitivity_of_gaussian_noise(_: Callable, noise: GaussianNoise, se
     return DiscreteGaussian(Fraction(sensitivity.l2_squared, 4) / (2 * noise.rho))
 
 
-@replacing(composing, "loss_of_cells")
+@replacing(composition, "loss_of_cells")
 def half_the_sensitivity_of_counts(loss_of_cells: Callable, cells: dict, *rest: Any) -> LossDistribution:
     """The exact distribution counts one changed cell where two change."""
     return loss_of_cells({cell: max(1, n // 2) for cell, n in cells.items()}, *rest)
 
 
-@replacing(composing, "loss_of_cells")
+@replacing(composition, "loss_of_cells")
 def larger_changes_taken_for_changes_by_one(loss_of_cells: Callable, cells: dict, *rest: Any) -> LossDistribution:
     """The exact distribution knows how many cells change, not by how much."""
     by_one = {(law, 1): n * len(k) if isinstance(k, tuple) else n for (law, k), n in cells.items()}

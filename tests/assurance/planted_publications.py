@@ -19,15 +19,15 @@ from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig
-from pgsr.release.checks import checking
+from pgsr.release.checks import release_check
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger import file as ledger_file
 from pgsr.release.ledger.charge import Charge
-from pgsr.release.make import making as publishing
-from pgsr.release.make import writing
+from pgsr.release.make import files as writing
+from pgsr.release.make import publish as publishing
 from pgsr.release.publishing import digests
-from pgsr.release.stated import plan as release_plan
+from pgsr.release.terms import plan as release_plan
 from pgsr.tables.inputs import PrivateLog
 
 # Fields that tell of the data
@@ -151,7 +151,7 @@ def ranks_without_noise(patch: MonkeyPatch) -> None:
 
 def rows_in_the_readme(patch: MonkeyPatch) -> None:
     seen = watched(patch)
-    for module in (writing, checking):
+    for module in (writing, release_check):
         around(patch, module, "readme", lambda f: lambda fields: f"{f(fields)}\nFrom {seen.log.entities} rows.\n")
 
 

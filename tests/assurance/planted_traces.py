@@ -23,17 +23,17 @@ from pgsr.methods import Mechanism
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import exact
 from pgsr.release import ReleaseConfig
-from pgsr.release.checks import checking
+from pgsr.release.checks import release_check
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
-from pgsr.release.make import making as publishing
-from pgsr.release.make import writing
+from pgsr.release.make import files
+from pgsr.release.make import publish as publishing
 from pgsr.release.publishing import digests, parquet_pages
-from pgsr.release.stated import plan as release_plan
-from pgsr.release.stated import preflight
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms import plan as release_plan
+from pgsr.release.terms import preflight
+from pgsr.release.terms.plan import Plan
 
 # What is said
 
@@ -149,7 +149,7 @@ def after_writing(patch: MonkeyPatch, do: Callable[[Seen, Path], object]) -> Non
 
         return changed
 
-    around(patch, writing, "_write", written)
+    around(patch, files, "_write", written)
 
 
 def rows_in_a_file_name(patch: MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def rows_as_modification_time(patch: MonkeyPatch) -> None:
 
         return published
 
-    around(patch, writing, "_publish", timed)
+    around(patch, files, "_publish", timed)
 
 
 def rows_in_permissions(patch: MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ def rows_between_columns(patch: MonkeyPatch) -> None:
 
 def columns_not_looked_between(patch: MonkeyPatch) -> None:
     """A check that reads tables, and nothing but what their readers show."""
-    patch.setattr(checking, "require_plain", lambda path: None)
+    patch.setattr(release_check, "require_plain", lambda path: None)
 
 
 def pages_not_looked_at(patch: MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from pgsr.certificates.potentials import is_potential_optimal
 from pgsr.certificates.priced_chain_kernel import NONE, bound_l2_rows, fit_l1_rows
 from pgsr.data import Estimate
 from pgsr.noise import Totals
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 
 NO_CELLS = np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64)
 

@@ -21,7 +21,7 @@ from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.release import Terms, read_release
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 from tests.toolkit.test_core_cli import invoke
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

@@ -11,7 +11,7 @@ from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.algorithms import IsotonicFit
 from pgsr.algorithms.isotonic.regression import isotonic_l1
 from pgsr.estimators import Matching, Merge
-from pgsr.estimators.matching.merging import merged
+from pgsr.estimators.matching.levels import merged
 from pgsr.estimators.matching.precisions import GivenPrecisions
 from pgsr.estimators.matching.runs import Runs
 from pgsr.models import TransportFlow

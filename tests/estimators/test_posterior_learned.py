@@ -19,13 +19,13 @@ from pgsr.datasets.worlds import world
 from pgsr.errors import DataError
 from pgsr.estimators import Posterior
 from pgsr.estimators.posterior import elementary_kernel as elementary
-from pgsr.estimators.posterior import learned
+from pgsr.estimators.posterior import prior_fit
 from pgsr.estimators.posterior.dispersion import MOST
 from pgsr.estimators.posterior.elimination_kernel import factorised, inverse_of, with_covariance
 from pgsr.estimators.posterior.evidence import Evidence, Marginals
 from pgsr.estimators.posterior.knots import Knots
-from pgsr.estimators.posterior.learned import Learned, Newton, Point, PriorModel, Seen, learn
-from pgsr.estimators.posterior.learned_kernel import (
+from pgsr.estimators.posterior.prior_fit import Learned, Newton, Point, PriorModel, Seen, learn
+from pgsr.estimators.posterior.prior_fit_kernel import (
     add_information,
     complete_information,
     derivatives,
@@ -183,8 +183,8 @@ def test_the_optimum_is_that_of_a_direct_maximiser(monkeypatch):
         classmethod(lambda cls, knots, tree: _scales(knots, tree, **held)),
     )  # fmt: skip
     monkeypatch.setattr(PriorModel, "stepped_dispersions", lambda self, point, seen: point.dispersions)
-    monkeypatch.setattr(learned, "GAIN", 1e-5)
-    monkeypatch.setattr(learned, "GAIN_PER_REGION", 0.0)
+    monkeypatch.setattr(prior_fit, "GAIN", 1e-5)
+    monkeypatch.setattr(prior_fit, "GAIN_PER_REGION", 0.0)
     found = learn(noisy, NO_LIMIT)
     hats, model = naive.hat_functions(found.model.knots.at, 5), found.model
 
@@ -240,10 +240,10 @@ def test_a_learned_prior_pays_and_no_step_loses_evidence(kind, most):
         noisy = Geometric(View.CUMULATIVE, "1/10", shares=(0, 0, 1), totals="regions").measure(truth, Seeded("g", seed))
         after += _errors(truth, Posterior().apply(noisy))
         found = learn(noisy, NO_LIMIT)
-        assert len(found.gains) > learned.WAIT
-        assert min(found.gains) >= -learned.SLACK
+        assert len(found.gains) > prior_fit.WAIT
+        assert min(found.gains) >= -prior_fit.SLACK
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(learned, "search", lambda begun, theta: replace(begun, remark="not done"))
+            patch.setattr(prior_fit, "search", lambda begun, theta: replace(begun, remark="not done"))
             before += _errors(truth, Posterior().apply(noisy))
     assert (after < most * before).all(), (before, after)
 
@@ -303,16 +303,16 @@ def test_an_only_child_has_the_shape_of_its_parent():
 @pytest.mark.parametrize("fails", [1, 2])
 def test_a_search_that_fails_is_done_again_and_then_said(fails, monkeypatch):
     """Once: again, by steps of EM. Twice: the start is the prior, and the result says so."""
-    truth, thetas, through = _households(1), [], learned.search
+    truth, thetas, through = _households(1), [], prior_fit.search
     noisy = Geometric(View.CUMULATIVE, 1, totals="regions").measure(truth, Seeded("f"))
 
     def failing(begun: Learned, theta: float) -> Learned:
         thetas.append(theta)
         return replace(begun, remark="no step kept the evidence") if len(thetas) <= fails else through(begun, theta)
 
-    monkeypatch.setattr(learned, "search", failing)
+    monkeypatch.setattr(prior_fit, "search", failing)
     result = Posterior().apply(noisy)
-    assert thetas == [learned.FIRST_THETA, 1.0]
+    assert thetas == [prior_fit.FIRST_THETA, 1.0]
     assert result.status is Status.FEASIBLE
     said = "the prior was not learned, but is the start of the search: no step kept the evidence"
     assert result.reason == (said if fails == 2 else "")
@@ -323,12 +323,12 @@ def test_a_search_that_does_not_end_or_loses_evidence_has_failed(monkeypatch):
     found = learn(noisy, NO_LIMIT)
     bare = replace(found.point, shape=np.zeros(len(found.point.shape)))
     worse = replace(found, point=bare, seen=found.model.see(bare, found.seen))
-    assert "less penalised evidence than the start" in learned.failure(found, worse)
-    assert learned.failure(worse, found) == ""
-    monkeypatch.setattr(learned, "MOST_STEPS", 3)
+    assert "less penalised evidence than the start" in prior_fit.failure(found, worse)
+    assert prior_fit.failure(worse, found) == ""
+    monkeypatch.setattr(prior_fit, "MOST_STEPS", 3)
     assert learn(noisy, NO_LIMIT).remark.endswith("it had not ended after 3 steps")
-    monkeypatch.setattr(learned, "MOST_STEPS", 40)
-    monkeypatch.setattr(learned, "SLACK", -np.inf)
+    monkeypatch.setattr(prior_fit, "MOST_STEPS", 40)
+    monkeypatch.setattr(prior_fit, "SLACK", -np.inf)
     assert learn(noisy, NO_LIMIT).remark.endswith("no step kept the evidence")
 
 

@@ -130,7 +130,7 @@ def test_a_release_is_the_same_in_blocks_of_any_size(
 @pytest.mark.slow
 def test_the_memory_of_a_release_is_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of draws and of a release; the estimate is at most three times what is used in the first steps."""
-    monkeypatch.setattr("pgsr.estimators.posterior.learned.MOST_STEPS", 1)
+    monkeypatch.setattr("pgsr.estimators.posterior.prior_fit.MOST_STEPS", 1)
     asked: list[int] = []
     monkeypatch.setattr("pgsr.machine.memory.require", lambda needed, what: asked.append(needed))
     truth = census_like("states", 400, 300_000, seed=29)

@@ -19,8 +19,8 @@ from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours.benchmark import experiment as b1
 from pgsr.experiments.ours.benchmark import tables
 from pgsr.experiments.ours.benchmark.arms import ARMS, BOTTOM_UP, CURATOR, OF_KUO, POSTERIOR_SPLIT, RIVALS
-from pgsr.experiments.ours.benchmark.data.census import SMALL
 from pgsr.experiments.ours.benchmark.standings import Standings, critical_difference, ranked
+from pgsr.experiments.ours.benchmark_data.census import SMALL
 from pgsr.experiments.ours.every_release import EPSILONS
 from pgsr.experiments.report.publication import published
 from pgsr.experiments.report.worst_cases import at_leaves, at_root, worst_cases

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 
 from pgsr import PgsrError
 from pgsr.experiments.commands.complete import app
-from pgsr.experiments.commands.listing import list_commands
-from pgsr.experiments.commands.showing import named
+from pgsr.experiments.commands.overview import list_commands
+from pgsr.experiments.commands.results import named
 from pgsr.experiments.engine import from_file
 from pgsr.experiments.engine.experiment import Arm, ExperimentError, Profile
 from pgsr.experiments.engine.store import Store, StoredCell
@@ -72,7 +72,7 @@ def test_the_command_line(tmp_path, monkeypatch):
         assert isinstance(error, PgsrError)
         assert words in str(error)
     monkeypatch.setattr(
-        "pgsr.experiments.commands.registered.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
+        "pgsr.experiments.commands.experiments.find", lambda name: sweeps.experiment(lambda trial: {}, arms=(Arm("a"),))
     )
     assert "1 cells: 1 missing; ran: 1 done" in call("run", "T1", "--profile", "smoke", *out)
     assert "nothing to do: 1 cells, 1 finished" in call("run", "T1", "--profile", "smoke", *out)

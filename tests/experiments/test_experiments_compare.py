@@ -28,7 +28,7 @@ from pgsr.experiments.benchmarks.compare import (
 )
 from pgsr.experiments.benchmarks.lanes import Lanes
 from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, NoisyVariants, Size, chosen
-from pgsr.experiments.commands.comparing import compare_table
+from pgsr.experiments.commands.comparison import compare_table
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
 from pgsr.methods.method import PostProcess, Seconds

@@ -12,7 +12,7 @@ import pytest
 from instances import rng_of
 
 from pgsr.errors import DataError
-from pgsr.experiments.data.packaged import Packaged
+from pgsr.experiments.data.package_table import Packaged
 from pgsr.experiments.data.packages import PACKAGED, packaged, packaged_row
 from tests.experiments.test_experiments_data_recipes import run
 

@@ -12,10 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from pgsr.errors import DataError
-from pgsr.experiments.data import command, fetching, recipes
+from pgsr.experiments.data import command, recipes
+from pgsr.experiments.data import downloads as fetching
 from pgsr.experiments.data.command import app
 from pgsr.experiments.data.contents import content_sum, contents
-from pgsr.experiments.data.fetching import download
+from pgsr.experiments.data.downloads import download
 from pgsr.experiments.data.files import DataFile, Total
 from pgsr.experiments.data.recipes import RECIPES, recipe_of
 from pgsr.experiments.quoted import data_tables

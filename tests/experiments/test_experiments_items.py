@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pgsr.experiments.commands.complete import app
-from pgsr.experiments.engine.printed import Absent, Claim, Printed, StandsFor
+from pgsr.experiments.engine.papers import Absent, Claim, Printed, StandsFor
 from pgsr.experiments.fioretto2019.data import TAXI
 from pgsr.experiments.quoted import PAGES
 from pgsr.experiments.registry import EXPERIMENTS, find

@@ -19,7 +19,7 @@ from pgsr.experiments.engine.causes import Cause
 from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.store import StoredCell
 from pgsr.experiments.engine.verdicts import TestOutcome
-from pgsr.experiments.kuo2018 import conditions, data_statistics, norms, positions, selection, three_levels, weighting
+from pgsr.experiments.kuo2018 import averages, conditions, data_statistics, norms, positions, selection, three_levels
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.kuo2018.arms import HC, HG, combined
 from pgsr.experiments.kuo2018.bottom_up import SharedSeed
@@ -234,7 +234,7 @@ G7 = {
 @needs_taxi
 def test_g7_weighting_on_two_levels():
     epsilons = (Fraction(1, 10), Fraction(1), Fraction(1, 2))[: scale(2, 3)]
-    found = computed(on(weighting.EXPERIMENT, TAXI_HALVES, epsilons, scale(4, 30)))
+    found = computed(on(averages.EXPERIMENT, TAXI_HALVES, epsilons, scale(4, 30)))
     for (arm, by_epsilon), epsilon in ((pair, e) for pair in G7.items() for e in epsilons):
         for metric, expected in zip(("weighted", "average"), by_epsilon[str(epsilon)], strict=True):
             assert near(levels(found, arm, epsilon, metric), expected, 5), (arm, epsilon, metric)
@@ -244,7 +244,7 @@ def test_g7_weighting_on_two_levels():
 @needs_taxi
 def test_the_omniscient_line():
     """The line is sqrt(2) / epsilon per level, for each of the sizes that occur."""
-    found = computed(on(weighting.EXPERIMENT, TAXI_HALVES, (Fraction(1, 2),), 1))
+    found = computed(on(averages.EXPERIMENT, TAXI_HALVES, (Fraction(1, 2),), 1))
     truth = TAXI_HALVES.truth()
     expected = metrics.level_means(truth, np.sqrt(2) / 0.5 * (truth.counts > 0).sum(axis=1))
     assert levels(found, "Hc x Hc", Fraction(1, 2), "omniscient")[0] == pytest.approx(expected)

@@ -26,15 +26,15 @@ from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.experiments.lib.run import chosen, run, takes
 from pgsr.experiments.lib.score import is_optimal, scores, shifted_geometric_mean
 from pgsr.experiments.lib.traps import verify_trap
-from pgsr.experiments.lib.traps.declared import TRAPS
-from pgsr.experiments.lib.traps.declared import find as find_trap
+from pgsr.experiments.lib.traps.problems import TRAPS
+from pgsr.experiments.lib.traps.problems import find as find_trap
 from pgsr.experiments.lib.traps.proof import build as build_trap
-from pgsr.experiments.lib.traps.running import of_program
-from pgsr.experiments.lib.traps.running import takes as takes_trap
+from pgsr.experiments.lib.traps.runs import of_program
+from pgsr.experiments.lib.traps.runs import takes as takes_trap
 from pgsr.models import CpSat, Cvxpy, Scipy
 from pgsr.models.adapter import Run
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.problems.programs.named import named
+from pgsr.problems.programs.formulation import named
 
 EXACT = ("naive", "hc-l1", "hc-l2", "hg-l1", "hg-l2", "mh", "mh-regions")
 WITH_A_GAP = ("mc", "mc-regions", "mc-l1")

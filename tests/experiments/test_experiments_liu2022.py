@@ -16,11 +16,11 @@ from pgsr.experiments.engine.runner import CellCondition, conditions
 from pgsr.experiments.engine.store import Store, StoredCell, to_frame
 from pgsr.experiments.engine.summary import LevelError
 from pgsr.experiments.engine.verdicts import TestOutcome
-from pgsr.experiments.liu2022 import errors, relations, scaling
+from pgsr.experiments.liu2022 import errors, growth, relations
 from pgsr.experiments.liu2022.arms import HPD_FIXED, HPD_GEN, MARGINALS, MULTIPLICATIVE, PRINTED, TUNED, rounds
 from pgsr.experiments.liu2022.data import FEW_HOUSEHOLDS, NHTS, REFERRALS, RELATED, SIMULATED_REDUCED, only, up_to
 from pgsr.experiments.liu2022.error_figures import cause_of
-from pgsr.experiments.liu2022.scaling import ATTRIBUTES, SIZE, ScalingFit, along, n_parameters, steps_of
+from pgsr.experiments.liu2022.growth import ATTRIBUTES, SIZE, ScalingFit, along, n_parameters, steps_of
 from pgsr.experiments.others.simulators import households
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.synthesis import AdaptiveBudget, HPDFixed, HPDGen, Workload
@@ -149,7 +149,7 @@ def test_scaling_is_counted_in_the_models():
     by_size = {s.x: s for s in steps_of(to_frame(entries("HP4"))) if s.axis == SIZE}
     assert [by_size[m].universe for m in (1, 2, 3)] == [2 * 12, 2 * (12 + 144), 2 * (12 + 144 + 1728)]
     assert [by_size[m].types for m in (1, 2)] == [2 * 12, 2 * (12 + 78)]
-    exact = [v for v in scaling.verdicts(to_frame(entries("HP4"))) if not v.claim.startswith("seconds")]
+    exact = [v for v in growth.verdicts(to_frame(entries("HP4"))) if not v.claim.startswith("seconds")]
     assert [v.finding for v in exact] == [TestOutcome.HOLDS] * 3
 
 
@@ -178,7 +178,7 @@ def test_growth_is_judged_in_replicates_that_have_both(fixed, finding):
     """MWEM has 5 replicates throughout; those are no replicates of a comparison with a method that has fewer."""
     steps = [step for replicate in range(5) for step in timed(MULTIPLICATIVE, replicate, 3, 6)]
     steps += [step for replicate, power, largest in fixed for step in timed(HPD_FIXED, replicate, power, largest)]
-    found = list(scaling._timed(steps))
+    found = list(growth._timed(steps))
     assert [verdict.finding for verdict in found] == ([] if finding is None else [finding])
 
 
@@ -189,7 +189,7 @@ def test_growth_is_compared_over_the_points_that_both_reached():
         slow = timed(HPD_FIXED, replicate, 3, 10)
         steps += [replace(step, seconds=1.0) if step.x <= 3 else step for step in slow]
         steps += timed(HPD_GEN, replicate, 1, 5)
-    [verdict] = scaling._timed(steps)
+    [verdict] = growth._timed(steps)
     assert verdict.finding is TestOutcome.HOLDS
     assert "x^2 (MWEM" in verdict.words
     assert "(HPD-Fixed), x from 1 to 3;" in verdict.words

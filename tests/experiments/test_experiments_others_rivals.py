@@ -23,7 +23,7 @@ from pgsr.experiments.others.rivals import (
 )
 from pgsr.experiments.others.rivals.leaves import Additive, whole
 from pgsr.experiments.ours.benchmark.arms import ARMS
-from pgsr.experiments.ours.benchmark.data.census import SMALL
+from pgsr.experiments.ours.benchmark_data.census import SMALL
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 from pgsr.privacy.random import Seeded, StreamId
 

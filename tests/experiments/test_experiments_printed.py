@@ -10,7 +10,7 @@ from smoke_cells import stored
 
 from pgsr.experiments.engine.digest import code_digest, covered
 from pgsr.experiments.engine.experiment import Profile
-from pgsr.experiments.engine.printed import Beside, Printed
+from pgsr.experiments.engine.papers import Beside, Printed
 from pgsr.experiments.engine.store import Store
 from pgsr.experiments.kuo2018 import published as kuo
 from pgsr.experiments.registry import EXPERIMENTS

@@ -24,7 +24,7 @@ from pgsr.experiments.lib import published as library
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.experiments.report import benchmark_record, environment, paper_tables, shown
+from pgsr.experiments.report import benchmark_record, environment, paper_tables, screen
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import BY_DATA, IN_WORDS, results_figures
 from pgsr.experiments.report.svg import write_svg
@@ -238,8 +238,8 @@ def test_all_errors_of_the_field_in_docs_are_those_of_the_results(tmp_path):
 @pytest.mark.slow
 def test_what_is_shown_on_the_screen_is_of_the_results(tmp_path):
     """After a change of either: python -m pgsr.experiments publish."""
-    shown.write_shown(published(EXPERIMENTS, DOCS / "results"), tmp_path)
-    assert (tmp_path / shown.FILE).read_bytes() == (DOCS / "results" / shown.FILE).read_bytes()
+    screen.write_shown(published(EXPERIMENTS, DOCS / "results"), tmp_path)
+    assert (tmp_path / screen.FILE).read_bytes() == (DOCS / "results" / screen.FILE).read_bytes()
 
 
 @pytest.mark.slow
@@ -281,7 +281,7 @@ def test_a_run_of_bench_replaces_the_record(tmp_path):
 
 def test_the_files_of_results_are_those_of_experiments_and_small():
     records = (benchmark_record.FILE, history.FILE, peers.FILE, formulations.FILE, by_hand.FILE, library.ROWS)
-    of_no_experiment = (*records, library.TRAPS, benchmark_tables.ERRORS_FILE, shown.FILE)
+    of_no_experiment = (*records, library.TRAPS, benchmark_tables.ERRORS_FILE, screen.FILE)
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
     assert len(files) == 2 * len({find(identity).owner.id for identity in PUBLISHED})
     assert sum(path.stat().st_size for path in files) < 2e6

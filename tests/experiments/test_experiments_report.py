@@ -17,14 +17,14 @@ from typer.testing import CliRunner
 
 from pgsr import Result, Status
 from pgsr.comparison import Comparison
-from pgsr.comparison.comparing import Row
+from pgsr.comparison.side_by_side import Row
 from pgsr.errors import DataError
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.causes import Cause, cause_on
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import Cell, Profile
 from pgsr.experiments.engine.looks import ARM_LOOKS, CONDITIONS, arm_looks
-from pgsr.experiments.engine.printed import Beside, Printed, StandsFor
+from pgsr.experiments.engine.papers import Beside, Printed, StandsFor
 from pgsr.experiments.engine.runner import RunSummary
 from pgsr.experiments.engine.store import CellState, Store, StoredCell, to_frame
 from pgsr.experiments.engine.verdicts import (
@@ -309,7 +309,7 @@ def test_a_smoke_report_says_what_it_is_and_what_to_run_next(smoked, tmp_path, m
     assert "shows that everything runs, no number here reproduces anything" in top
     commands = re.findall(r"<code>(?:\S+=\S+ )?python -m pgsr.experiments ([^<]+)</code>", document)
     assert any(command.startswith("run ") and "--profile quick" in command for command in commands)
-    run = "pgsr.experiments.commands.registered.runner.run"
+    run = "pgsr.experiments.commands.experiments.runner.run"
     monkeypatch.setattr(run, lambda *args, **options: RunSummary(0, {}))
     for command in commands:  # advice works: the command line takes every word of it
         arguments = [*command.split(), "--out", str(tmp_path)]

@@ -19,7 +19,7 @@ from pgsr import Problem
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, proving, random_problem
 from pgsr.methods.method import Method
 from pgsr.release import check
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 
 HERE = Path(__file__).parent / "golden"
 GOLDEN = json.loads((HERE / "golden.json").read_text("utf-8")) if (HERE / "golden.json").exists() else {}

@@ -30,7 +30,7 @@ from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream, StreamId
 from pgsr.release import ReleaseConfig, Terms
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 from pgsr.synthesis import (
     MWEM,
     AdaptiveBudget,

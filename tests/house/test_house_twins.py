@@ -33,7 +33,7 @@ TWINS = {
         "upward downward describe": "test_reconciling_posterior::test_equals_enumeration",
         "draw": "test_reconciling_posterior::test_draws_have_the_law_of_whole_tables",
     },
-    "algorithms.m_h.flow.selection_kernel": {
+    "algorithms.m_h_flow.selection_kernel": {
         "keep_large": "test_m_h_flow_network::test_rows_keep_what_is_above_their_threshold",
         "offer": "test_m_h_flow_network::test_cells_are_added_where_one_unit_pays",
     },
@@ -48,7 +48,7 @@ TWINS = {
         "derivatives": "test_posterior_dispersion::test_the_slope_is_that_of_the_evidence",
     },
     "estimators.posterior.elementary_kernel": {"exp log log_mass": "test_posterior_learned::test_elementary_functions"},
-    "estimators.posterior.learned_kernel": {
+    "estimators.posterior.prior_fit_kernel": {
         "derivatives": ("naive.covariances_of_counts", LEARNED),
         "complete_information of_softmax add_information prior_means": LEARNED,
     },

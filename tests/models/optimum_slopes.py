@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from pgsr import Problem
 from pgsr.problems.programs import named
-from pgsr.problems.programs.named import NamedProgram
+from pgsr.problems.programs.formulation import NamedProgram
 
 STEP = 1e-3
 """How far right-hand sides are moved, in groups."""

@@ -18,7 +18,7 @@ from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import Copt, Cvxpy, Direct, Gurobi, MathOpt, QpSolvers, Scipy, Xpress
 from pgsr.problems.conditions import cells, entities, groups, total
 from pgsr.problems.programs import named
-from pgsr.problems.programs.named import row_names
+from pgsr.problems.programs.formulation import row_names
 
 TREE = Hierarchy.from_paths([("US", "GA", "Bibb"), ("US", "GA", "Cobb"), ("US", "MI", "Kent")])
 COUNTS = np.array([[3, 40, 21], [-2, 23, 14], [2, 15, 8], [0, 12, 8], [1, 15, 9], [3, 10, 6]])

@@ -13,7 +13,7 @@ from pgsr.experiments.benchmarks.agreement import random_problem
 from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, Scip, Scipy, Squares, gurobi_
 from pgsr.models.formulate import formulate
 from pgsr.models.parts import parts
-from pgsr.models.relaxed import relaxed_optimum
+from pgsr.models.relaxation import relaxed_optimum
 from pgsr.models.window import RADIUS, magnitudes, window
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded

@@ -14,8 +14,8 @@ import pytest
 from made_measurements import measurement_of
 
 from pgsr import View
-from pgsr.algorithms.m_h.flow.part import FlowPart
-from pgsr.algorithms.m_h.flow.solving import solve
+from pgsr.algorithms.m_h_flow.part import FlowPart
+from pgsr.algorithms.m_h_flow.solution import solve
 from pgsr.data import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_blocks import CensusBlocks
@@ -24,11 +24,11 @@ from pgsr.estimators import IsotonicTreeProjection
 from pgsr.machine.parallel import DaskMap
 from pgsr.machine.partitions import Engine, ParquetFolder
 from pgsr.nation import StreamedLevelTreeProjection, measure
-from pgsr.nation.judging import judged
+from pgsr.nation.judge import judged
 from pgsr.nation.layout import KINDS
 from pgsr.noise import Geometric, Totals
 from pgsr.privacy import Secure, Seeded
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.laws.per_level import GeometricNoise
 
 HERE = Engine(map, attempts=1)

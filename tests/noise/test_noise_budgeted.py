@@ -20,7 +20,7 @@ from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy import Ledger, Seeded
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.composition import composed
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise

@@ -10,8 +10,8 @@ from pgsr.errors import BudgetError, ProblemError
 from pgsr.noise import Geometric, Noise
 from pgsr.privacy import Secure, Seeded
 from pgsr.privacy.accounting import Approximate, Rho
-from pgsr.privacy.accounting.composing import composed
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.composition import composed
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.random import StreamId

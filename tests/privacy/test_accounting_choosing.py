@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise
-from pgsr.privacy.accounting.choosing import variance_of
-from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.composition import composed
+from pgsr.privacy.accounting.law_choice import variance_of
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise
 from pgsr.privacy.sensitivity import Sensitivity

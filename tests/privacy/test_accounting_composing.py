@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
-from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.composition import composed
 from pgsr.privacy.accounting.zcdp import Conversion, epsilon_of
 from pgsr.privacy.laws import GeometricNoise
 from pgsr.privacy.laws.per_level import GaussianNoise

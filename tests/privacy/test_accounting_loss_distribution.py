@@ -7,7 +7,7 @@ import pytest
 from mpmath import mp, mpf
 
 from pgsr.privacy.accounting import loss_distribution
-from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.composition import composed
 from pgsr.privacy.accounting.loss_of_noise import loss_of_cell, loss_of_cells
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric
 from pgsr.privacy.laws.per_level import GaussianNoise

@@ -12,7 +12,7 @@ from test_laws_double_geometric import WORD_BITS, Script
 from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise, Law
 from pgsr.privacy.laws.inversion import decide
 from pgsr.privacy.laws.per_level import GaussianNoise
-from pgsr.privacy.laws.spelling import law_of
+from pgsr.privacy.laws.texts import law_of
 from pgsr.privacy.random import ByteStream
 
 LAWS: list[Law] = [

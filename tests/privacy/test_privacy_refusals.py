@@ -9,7 +9,7 @@ import pytest
 from pgsr import View
 from pgsr.errors import ArgumentError, BudgetError, MemoryNeededError, ProblemError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise
-from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.composition import composed
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.loss_of_noise import loss_of_cell, loss_of_vector
 from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_law
@@ -19,7 +19,7 @@ from pgsr.privacy.laws import DiscreteGaussian, DoubleGeometric, GeometricNoise
 from pgsr.privacy.laws.discrete_gaussian import LARGEST_DEVIATION
 from pgsr.privacy.laws.double_geometric import LARGEST_SCALE
 from pgsr.privacy.laws.per_level import GaussianNoise
-from pgsr.privacy.laws.spelling import law_of
+from pgsr.privacy.laws.texts import law_of
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, sensitivity_of, sensitivity_of_totals
 

@@ -5,7 +5,7 @@ import pytest
 
 from pgsr import Hierarchy, Problem, View
 from pgsr.problems.conditions import cells, entities, groups, total
-from pgsr.problems.conditions.stated import UNBOUNDED
+from pgsr.problems.conditions.matrices import UNBOUNDED
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
 COUNTS = Problem.of([[1, 5, 2, 2], [1, 2, 0, 2], [0, 2, 1, 1]], TREE, groups=10, label="M_H")

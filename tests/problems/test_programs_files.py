@@ -29,11 +29,11 @@ from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.data.sizes import Sizes
 from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.problems.conditions import cells, entities, total
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
+from pgsr.problems.files import ENDINGS
+from pgsr.problems.files.builder import FileError
+from pgsr.problems.files.text import AT_ONCE
 from pgsr.problems.programs import named, read_program
-from pgsr.problems.programs.files import ENDINGS
-from pgsr.problems.programs.files.reading import FileError
-from pgsr.problems.programs.files.text import AT_ONCE
 from pgsr.problems.programs.names import Names, decoded, encoded
 
 TEXTS = (".mps", ".lp")
@@ -253,7 +253,7 @@ def test_the_same_problem_makes_the_same_bytes(ending, tmp_path, monkeypatch):
     for problem in [problem_of(name) for name in ("M_H", "M_c L1", "M_c")]:
         problem.write(tmp_path / f"a{ending}")
         for size in (1, 3, 7, AT_ONCE):
-            monkeypatch.setattr("pgsr.problems.programs.files.text.AT_ONCE", size)
+            monkeypatch.setattr("pgsr.problems.files.text.AT_ONCE", size)
             problem.write(tmp_path / f"b{ending}")
             assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
 
@@ -414,7 +414,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     problem, path = problem_of("M_H"), tmp_path / "p.mps"
     problem.write(path)
     before = path.read_bytes()
-    monkeypatch.setattr("pgsr.machine.replacing.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
+    monkeypatch.setattr("pgsr.machine.whole_files.os.fsync", lambda _: (_ for _ in ()).throw(OSError("no space")))
     with pytest.raises(FileError, match=r"p\.mps cannot be written: no space"):
         replace(problem, label="another").write(path)
     assert path.read_bytes() == before

@@ -18,7 +18,7 @@ from pgsr.experiments.lib import verify
 from pgsr.experiments.lib.instances import INSTANCES
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.problems.conditions import cells, either, groups, total, zero_or_at_least
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.programs import named
 
 MADE_HERE = ("census", "ties", "deep")

@@ -16,7 +16,7 @@ from pgsr.errors import ArgumentError, ProblemError, TooLargeError
 from pgsr.machine import parallel
 from pgsr.problems.conditions import total
 from pgsr.reconciling.laws import LAWS
-from pgsr.reconciling.measured import measured
+from pgsr.reconciling.measurements import measured
 from pgsr.reconciling.messages_kernel import downward, upward
 from pgsr.reconciling.posterior import _for_each, _of_regions, table_posterior
 

@@ -30,13 +30,13 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import Approximate, Rho
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, Terms, publish
-from pgsr.release.checks.judging import broken
+from pgsr.release.checks.judgement import broken
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.make import writing
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.make import files
+from pgsr.release.terms.kinds import Kind
 
 BY_LEVEL = "{nation = 9, state = 4, county = 2}"
 PUBLICATION = '[publication]\ngroup_name = "households"\npublisher = "Office"\n'
@@ -74,7 +74,7 @@ def made(name: str, folder: Path) -> ReleaseConfig:
     config = ReleaseConfig.read(write_config(folder, mechanism, **keys))  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         if name == "intervals":
-            patch.setattr("pgsr.release.stated.plan.MOST_ROWS", 0)
+            patch.setattr("pgsr.release.terms.plan.MOST_ROWS", 0)
         publish(config)
     return config
 
@@ -315,7 +315,7 @@ def another_level_everywhere(target: Target) -> None:
     plan = planned(terms, tree)
     ends = released_tables.read_ends(target / COUNTS, tree, plan)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing.CountIntervals, "of", lambda *_: type("Stated", (), {"ends": ends}))
+        patch.setattr(files.CountIntervals, "of", lambda *_: type("Stated", (), {"ends": ends}))
         restated(target, intervals=Fraction(1, 5))
 
 
@@ -409,11 +409,11 @@ def counts(change: Callable[[Any], None], target: Target) -> None:
         change(tables)
         found = Estimate(tree, View.COUNTS, tables)
     with pytest.MonkeyPatch.context() as patch:  # a release writes no others
-        patch.setattr(writing, "answer_of", lambda _: found)
-        patch.setattr(writing, "broken", lambda *_: {})
+        patch.setattr(files, "answer_of", lambda _: found)
+        patch.setattr(files, "broken", lambda *_: {})
         if any(broken(plan, measurement, found).values()):
             patch.setattr(Estimate, "counts", lambda estimate: estimate)
-        writing._write(target.folder, plan, measurement, result)
+        files._write(target.folder, plan, measurement, result)
 
 
 def moved(leaves: np.ndarray) -> None:

@@ -12,10 +12,10 @@ from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.enclosure import log_bounds
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.adding import counted, fits, spent
 from pgsr.release.ledger.charge import Charge
 from pgsr.release.ledger.errors import LedgerError
 from pgsr.release.ledger.relation import steps
+from pgsr.release.ledger.sums import counted, fits, spent
 
 Law = dict[object, Fraction]
 

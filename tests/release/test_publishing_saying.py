@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pgsr.release.publishing.saying import unfailing
+from pgsr.release.publishing.console import unfailing
 
 
 @pytest.mark.parametrize("error", [BrokenPipeError(), OSError(errno.ENOSPC, "No space left on device")])
@@ -29,7 +29,7 @@ def test_a_console_on_a_closed_pipe_ends_nothing():
     code = """
 import os, sys
 from rich.console import Console
-from pgsr.release.publishing.saying import unfailing
+from pgsr.release.publishing.console import unfailing
 def closed():
     read, write = os.pipe()
     os.close(read)

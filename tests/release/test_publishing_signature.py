@@ -12,7 +12,7 @@ from made_tables import write_config, write_tables
 
 from pgsr.release import ReleaseConfig, check, finish, publish
 from pgsr.release.folder import artefact
-from pgsr.release.make.making import UNFINISHED
+from pgsr.release.make.publish import UNFINISHED
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.errors import ReleaseError, SignatureError
 from pgsr.release.publishing.signature import fingerprint, load_private, new_key, sign
@@ -96,7 +96,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch):
         raise OSError(28, "No space left on device", "counts.parquet")
 
     with monkeypatch.context() as patch:
-        patch.setattr("pgsr.release.make.making.completed", fail)
+        patch.setattr("pgsr.release.make.publish.completed", fail)
         with pytest.raises(ReleaseError, match="the disk is full") as caught:
             publish(config(place))
     assert "--finish" in str(caught.value)
@@ -116,7 +116,7 @@ def test_what_was_paid_for_is_finished(place, monkeypatch):
 @pytest.mark.parametrize("moment", ["check", "rename"])
 def test_a_kill_loses_nothing_that_was_paid_for(place, moment):
     """While the folder is checked, and when only its name is missing."""
-    target = "pgsr.release.make.writing.check" if moment == "check" else "pathlib.Path.rename"
+    target = "pgsr.release.make.files.check" if moment == "check" else "pathlib.Path.rename"
     path = write_config(place, sign='"publisher.key"')
     code = f"""
 import os, unittest.mock, pathlib
@@ -145,7 +145,7 @@ def test_a_stopped_rehearsal_is_not_finished(place, monkeypatch):
     def stop(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pgsr.release.make.making.shutil.rmtree", lambda *_a, **_k: None)
+    monkeypatch.setattr("pgsr.release.make.publish.shutil.rmtree", lambda *_a, **_k: None)
     monkeypatch.setattr("pgsr.methods.mechanism.Mechanism.post_process", stop)
     with pytest.raises(KeyboardInterrupt):
         publish(config(place), rehearse=True)
@@ -176,7 +176,7 @@ def test_what_cannot_be_finished(place, monkeypatch):
 
 def test_an_output_is_locked_before_the_charge(place, monkeypatch):
     """A second process that wants the same folder is refused before it pays."""
-    from pgsr.release.make import making
+    from pgsr.release.make import publish as making
 
     reached = []
 

@@ -11,8 +11,8 @@ import pytest
 from made_tables import TABLES, release, write_config, write_tables
 
 from pgsr.release import ReleaseConfig, check
-from pgsr.release.publishing.configuration.declared import DeclaredTable, require
-from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART, files_read, read_source
+from pgsr.release.configuration.keys import DeclaredTable, require
+from pgsr.release.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART, files_read, read_source
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.tables import Csv, Database, Parquet
 

@@ -17,7 +17,7 @@ from pgsr.release.folder.manifest import FIELDS
 from pgsr.release.publishing.digests import SIGNATURE
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.publishing.signature import new_key
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 from pgsr.tables.long import read_long
 
 BY_LEVEL = "{nation = 6, state = 3, county = 2}"

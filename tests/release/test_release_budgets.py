@@ -17,7 +17,7 @@ from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import ReleaseConfig, check, outline, publish
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms.plan import Plan
 
 PRIVATE_GROUPS = TABLES.replace("[regions]", "private = true\n[regions]")
 

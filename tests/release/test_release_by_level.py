@@ -23,8 +23,8 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig, Terms, check, outline, read_release
 from pgsr.release.folder import manifest
-from pgsr.release.stated.plan import MOST_ROWS, Plan
-from pgsr.release.stated.preflight import level_peak_bytes, require_arithmetic
+from pgsr.release.terms.plan import MOST_ROWS, Plan
+from pgsr.release.terms.preflight import level_peak_bytes, require_arithmetic
 
 OTHERS = ("m_c_dp", "kuo")
 """The mechanisms with sizes per level beside m_h; they measure cumulative counts."""

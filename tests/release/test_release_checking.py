@@ -30,7 +30,7 @@ from pgsr.release.checks.rehearsals import _log_cdf, is_rehearsal
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.publishing.digests import digest_of
 from pgsr.release.publishing.findings import Outcome
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 
 Tamper = Callable[[Path, np.random.Generator], None]
 

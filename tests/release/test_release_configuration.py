@@ -16,8 +16,8 @@ from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Kind, MeasuredView
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms.kinds import Kind, MeasuredView
+from pgsr.release.terms.plan import Plan
 from pgsr.tables import Entities, Groups, Parents, Quantities
 
 PRIVATE = TABLES.replace("[regions]", "private = true\n[regions]")

@@ -21,12 +21,12 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import Terms, check, outline, publish, read_release
+from pgsr.release.checks.published_intervals import intervals_of
 from pgsr.release.folder import artefact
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.read.intervals import intervals_of
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.preflight import peak_bytes
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.preflight import peak_bytes
 
 LEVEL = {"intervals": '"9/10"', "max_size": "6"}
 
@@ -34,7 +34,7 @@ LEVEL = {"intervals": '"9/10"', "max_size": "6"}
 @pytest.fixture(scope="module", autouse=True)
 def rows_of_zeros_left_out() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgsr.release.stated.plan.MOST_ROWS", 0)
+        patch.setattr("pgsr.release.terms.plan.MOST_ROWS", 0)
         yield
 
 

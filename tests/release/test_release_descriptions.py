@@ -17,7 +17,7 @@ from pgsr.release.folder.summary import MOST_BARS, size_bins
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.charts import bars, nice_ticks
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 
 TYPES = {"string": "string", "integer": "int64", "boolean": "boolean"}
 

@@ -14,8 +14,8 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.publication import Publication
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.publication import Publication
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 AFTER = "after the noise was drawn"

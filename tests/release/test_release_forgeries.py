@@ -38,7 +38,7 @@ def copied(release: Callable[[str], ReleaseConfig], tmp_path: Path, monkeypatch:
     def copy(name: str) -> Target:
         config = release(name)
         if name == "intervals":  # as when it was made
-            monkeypatch.setattr("pgsr.release.stated.plan.MOST_ROWS", 0)
+            monkeypatch.setattr("pgsr.release.terms.plan.MOST_ROWS", 0)
         return Target(shutil.copytree(config.output, tmp_path / "copy"), config)
 
     return copy

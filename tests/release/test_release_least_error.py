@@ -10,7 +10,7 @@ from made_tables import config, write_tables
 from pgsr.bounds import lower_bound
 from pgsr.methods import metrics
 from pgsr.release import publish, read_release
-from pgsr.release.stated import least_error
+from pgsr.release.terms import least_error
 from pgsr.tables.long import read_long
 
 HEADED = "How near any release can be"

@@ -40,7 +40,7 @@ def test_the_ledger_is_charged_before_noise_is_drawn(place, monkeypatch):
 @pytest.mark.few(1)
 def test_killed_after_the_charge(place, moment):
     """The budget stays spent, and there is no folder that could be taken for a release."""
-    target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.writing.{moment}"
+    target = "pgsr.noise.step.NoiseStep.measure" if moment == "measure" else f"pgsr.release.make.files.{moment}"
     path = write_config(place)
     code = f"""
 import os, signal, unittest.mock
@@ -93,7 +93,7 @@ PAID_FOR = [
 def test_noisy_values_that_were_paid_for_are_finished(place, monkeypatch, mechanism, keys, step):
     wanted = config(place, mechanism, **keys)
     with monkeypatch.context() as patch:
-        patch.setattr(f"pgsr.release.make.writing.{step}", Mock(side_effect=OSError(28, "No space left on device")))
+        patch.setattr(f"pgsr.release.make.files.{step}", Mock(side_effect=OSError(28, "No space left on device")))
         with pytest.raises(ReleaseError, match="--finish"):
             release(wanted)
     assert left(place) == 99

@@ -22,8 +22,8 @@ from pgsr.release import ReleaseConfig, Terms, forecast, outline, publish, read_
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.plan.stand_ins import stand_in_for
-from pgsr.release.stated.excess import counts_by_size, excess_counts
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.excess import counts_by_size, excess_counts
+from pgsr.release.terms.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents
 
 REGIONS = pd.DataFrame({"region": ["Town", "North", "South", "East"], "parent": [None, "Town", "Town", "Town"]})

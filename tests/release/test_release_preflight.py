@@ -18,8 +18,8 @@ from pgsr.machine.isolation import run_isolated
 from pgsr.noise import Totals
 from pgsr.release import ReleaseConfig
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.preflight import most_filled, peak_bytes
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.preflight import most_filled, peak_bytes
 
 # States, counties of each, sizes, and how many of the sizes occur.
 SHAPES = [
@@ -65,7 +65,7 @@ def test_the_estimate_is_near_the_true_peak(shape, kind, counted):
 @pytest.mark.few(2)
 def test_no_release_has_more_rows_than_its_public_numbers_allow(tmp_path, monkeypatch, kind):
     """Rows of zeros are left out, but for size 0 of each of 7 regions and the largest size of the first one."""
-    monkeypatch.setattr("pgsr.release.stated.plan.MOST_ROWS", 0)
+    monkeypatch.setattr("pgsr.release.terms.plan.MOST_ROWS", 0)
     write_tables(tmp_path, n_groups=24)
     config = ReleaseConfig.read(write_config(tmp_path, kind, max_size="30", epsilon='"1/4"'))
     tree, totals = config.tree(), np.array([24, 12, 12, 6, 6, 6, 6])

@@ -15,8 +15,8 @@ from pgsr.errors import PgsrError
 from pgsr.release import ReleaseConfig, Terms, check, publish, read_release
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.plan import MOST_ROWS, Plan
-from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD, Publication
+from pgsr.release.terms.plan import MOST_ROWS, Plan
+from pgsr.release.terms.publication import LONGEST_TEXT, LONGEST_WORD, Publication
 
 WORDS = {
     "group_name": "households <&>",
@@ -98,7 +98,7 @@ def test_rows_of_zeros(tmp_path, monkeypatch, mechanism, max_size, intervals):
     write_tables(tmp_path, n_groups=12)  # so few that some sizes have none
     found = {}
     for zeros in (True, False):
-        monkeypatch.setattr("pgsr.release.stated.plan.MOST_ROWS", MOST_ROWS if zeros else 0)
+        monkeypatch.setattr("pgsr.release.terms.plan.MOST_ROWS", MOST_ROWS if zeros else 0)
         name = f"release-{zeros}"
         keys = {"level_names": NAMES, "max_size": max_size, "intervals": intervals}
         folder = publish(ReleaseConfig.read(write_config(tmp_path, mechanism, name, **keys)), rehearse=True).folder

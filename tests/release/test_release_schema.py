@@ -12,11 +12,10 @@ from made_tables import TABLES, write_config
 
 from pgsr.errors import PgsrError
 from pgsr.release import ReleaseConfig
-from pgsr.release.configuration import values
+from pgsr.release.configuration import forms, sources, values
 from pgsr.release.configuration.example import EXAMPLE
+from pgsr.release.configuration.keys import REQUIRED, DeclaredTable, Key, complete
 from pgsr.release.configuration.schema import CONFIGURATION, schema_text, stored_schema
-from pgsr.release.publishing.configuration import forms, sources
-from pgsr.release.publishing.configuration.declared import REQUIRED, DeclaredTable, Key, complete
 
 
 @cache

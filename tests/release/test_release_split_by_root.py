@@ -26,7 +26,7 @@ from pgsr.release.checks.noise_law import judge
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 
 SHARES = ("1/5", "2/5", "2/5")
 ABOUT: dict[str, Any] = {"threshold": "root", "shares": SHARES, "times": 3}

@@ -15,8 +15,8 @@ from pgsr.privacy import Seeded
 from pgsr.release import Terms, check, publish
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.preflight import bytes_needed, n_ranks, rank_bytes, require_arithmetic
 
 
 def test_any_unit_has_one_threshold(tmp_path):

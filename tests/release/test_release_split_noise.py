@@ -19,7 +19,7 @@ from pgsr.release import publish
 from pgsr.release.checks.noise_law import families, judge
 from pgsr.release.checks.split_residuals import DOUBT
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(10)])
 TRUTH = CountOfCounts(

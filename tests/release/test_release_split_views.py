@@ -24,8 +24,8 @@ from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.plan import Plan
 from pgsr.tables import Entities, Groups, Levels
 
 GROUPS = {

@@ -12,7 +12,7 @@ from mpmath import mp, mpf
 
 from pgsr.data.views import View
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho, best_noise, noise_rho
-from pgsr.privacy.accounting.composing import composed
+from pgsr.privacy.accounting.composition import composed
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.loss_of_noise import loss_of_cells
 from pgsr.privacy.accounting.noise_rho import geometric_of_rho, rho_of_noise, rho_of_pure

@@ -13,7 +13,7 @@ from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import Columns
-from pgsr.release.make.writing import UNFINISHED, _write, write_measurement
+from pgsr.release.make.files import UNFINISHED, _write, write_measurement
 from pgsr.release.publishing import digests
 
 Forgery = Callable[["Target"], None]

@@ -3,7 +3,7 @@
 from pgsr import Hierarchy
 from pgsr.noise import Measurement
 from pgsr.release import Terms
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms.plan import Plan
 
 
 def planned(terms: Terms, where: Hierarchy | Measurement | int) -> Plan:

@@ -22,7 +22,7 @@ from pgsr.synthesis import (
     Population,
     Workload,
 )
-from pgsr.synthesis.data.binning import Binning
+from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
 from pgsr.synthesis.data.linked_tables import LinkedTableError
 from pgsr.synthesis.queries.answers import answers, counts

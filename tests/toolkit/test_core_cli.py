@@ -24,7 +24,7 @@ from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.configuration.schema import stored_schema
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.progress import DRAWING, Stages
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 from pgsr.tables.session import Session
 
 ROOT = Path(__file__).parents[2]
@@ -327,7 +327,7 @@ def fail(*_arguments, **_names):
         (POST_PROCESS, ("release", "release.toml"), ("epsilon 1 is spent", "--rehearse --debug")),
         (POST_PROCESS, ("release", "release.toml", "--rehearse"), ("nothing was charged",)),
         (
-            "pgsr.release.make.writing._publish",
+            "pgsr.release.make.files._publish",
             ("release", "release.toml"),
             ("epsilon 1 is spent", "lie in", "--finish"),
         ),

@@ -11,7 +11,7 @@ from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, Status, View
 from pgsr.algorithms import CumulativeIntegers, TreeProjection
 from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp
-from pgsr.front.estimating import noise_of
+from pgsr.front.estimation import noise_of
 from pgsr.front.names import catalogue, estimator_named, method_named
 from pgsr.methods.method import Method
 from pgsr.models import Cvxpy, Direct, Gurobi, MathOpt

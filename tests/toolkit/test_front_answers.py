@@ -12,8 +12,8 @@ from pgsr import Hierarchy, Problem, Status, View
 from pgsr.comparison import overlay
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError
-from pgsr.front import solving
-from pgsr.front.judging import Outside
+from pgsr.front import solution
+from pgsr.front.judgement import Outside
 from pgsr.problems.conditions import total
 
 TREE = Hierarchy.from_paths([("US", "GA"), ("US", "MI")])
@@ -61,7 +61,7 @@ def test_the_result_says_who_answered_and_why_not_ours(monkeypatch):
     assert "total(US/MI) >= 60" in pgsr.solve(PROBLEM.where(total(("US", "MI")) >= 60)).reason
     for names in ({"gurobi"}, {"clarabel"}, set()):
         only = [row for row in pgsr.solvers(ASKED).rows if row.name in names]
-        monkeypatch.setattr(solving, "in_order", lambda problem, reason_of, only=only: only)
+        monkeypatch.setattr(solution, "in_order", lambda problem, reason_of, only=only: only)
         result = pgsr.solve(ASKED)
         assert result.method in names or "no installed solver answered" in result.reason
 

@@ -21,7 +21,7 @@ from pgsr.models.catalogue import SOLVERS, all_entries
 from pgsr.noise import Measurement
 from pgsr.privacy import Seeded
 from pgsr.release import Terms
-from pgsr.release.stated.kinds import Kind
+from pgsr.release.terms.kinds import Kind
 from pgsr.warming import warm_up, warmed
 
 TREE = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])

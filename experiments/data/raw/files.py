@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsr.errors import DataError
-from pgsr.machine.replacing import replacing
+from pgsr.machine.whole_files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

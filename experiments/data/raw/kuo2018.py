@@ -16,7 +16,7 @@ from pgsr.experiments.data.kuo_hawaiian import FILE as HAWAIIAN
 from pgsr.experiments.data.kuo_taxi import FILE as TAXI
 from pgsr.experiments.data.raw.files import member, write_parquet
 from pgsr.machine.extras import extra
-from pgsr.machine.replacing import replacing
+from pgsr.machine.whole_files import replacing
 
 LOWER_AREAS, AREAS = 18, 28
 """Neighbourhood tabulation areas of lower Manhattan, which come first, and in all."""

@@ -24,7 +24,7 @@ from pgsr.experiments.data.census2000_race import Race
 from pgsr.experiments.data.census2010_race import FILE as BLOCKS
 from pgsr.experiments.data.raw.files import members, reader, write_parquet
 from pgsr.machine.extras import extra
-from pgsr.machine.replacing import replacing
+from pgsr.machine.whole_files import replacing
 
 if TYPE_CHECKING:
     import pandas as pd

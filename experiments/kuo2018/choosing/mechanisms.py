@@ -14,7 +14,7 @@ from pgsr.experiments.kuo2018.choosing.statistic import DISTINCT_SIZES, IntegerS
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import ANSWERED, Result, Status
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.privacy.accounting.spending import Ledger
+from pgsr.privacy.accounting.memory_ledger import Ledger
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.neighbours import Relation, Unit

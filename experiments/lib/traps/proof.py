@@ -17,11 +17,11 @@ from pgsr import Problem
 from pgsr.algorithms import TreeProjection
 from pgsr.errors import PgsrError
 from pgsr.experiments.lib.traps import verify_trap
-from pgsr.experiments.lib.traps.declared import Trap
+from pgsr.experiments.lib.traps.problems import Trap
 from pgsr.models import MathOpt
 from pgsr.models.program import SolverProgram
 from pgsr.problems.conditions.expressions import Condition
-from pgsr.problems.programs.named import NamedProgram, named
+from pgsr.problems.programs.formulation import NamedProgram, named
 
 UNIT = 2
 """Prices are looked for among multiples of 1 / UNIT; where all is whole, whole ones prove it."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from pgsr.comparison.comparing import errors_by_level
+from pgsr.comparison.side_by_side import errors_by_level
 from pgsr.estimators import Posterior
 from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile, Scale, Trial
 from pgsr.experiments.engine.release_record import Record, result_record
@@ -17,11 +17,11 @@ from pgsr.experiments.engine.words import number
 from pgsr.experiments.others.competitor import Competitor
 from pgsr.experiments.others.rivals import cyclic_laplace
 from pgsr.experiments.ours.benchmark.arms import ARMS, BOTTOM_UP, CURATOR, POSTERIOR_SPLIT, RIVALS
-from pgsr.experiments.ours.benchmark.data import DATA
-from pgsr.experiments.ours.benchmark.data.census import SMALL
-from pgsr.experiments.ours.benchmark.data.flights import DATA as FLIGHTS
 from pgsr.experiments.ours.benchmark.figure import drawn
 from pgsr.experiments.ours.benchmark.standings import Standings
+from pgsr.experiments.ours.benchmark_data import DATA
+from pgsr.experiments.ours.benchmark_data.census import SMALL
+from pgsr.experiments.ours.benchmark_data.flights import DATA as FLIGHTS
 from pgsr.figures.drawing import level_name
 from pgsr.machine import compilation
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from pgsr.experiments.engine.summary import LevelErrors, level_errors
 from pgsr.experiments.ours.benchmark.arms import ARMS, CURATOR, OF_KUO, OURS, RIVALS
-from pgsr.experiments.ours.benchmark.data import DATA
 from pgsr.experiments.ours.benchmark.standings import Standings
+from pgsr.experiments.ours.benchmark_data import DATA
 from pgsr.figures.drawing import level_name
 
 if TYPE_CHECKING:

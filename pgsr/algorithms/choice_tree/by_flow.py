@@ -15,7 +15,7 @@ from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Status
 from pgsr.problems.conditions.choices import Choices
-from pgsr.problems.conditions.stated import UNBOUNDED
+from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.problem import Problem
 
 MOST_CELLS = 6_000

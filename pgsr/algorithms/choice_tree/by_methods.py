@@ -14,7 +14,7 @@ from pgsr.certificates import certify
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Status
 from pgsr.problems.conditions.choices import Choices
-from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
+from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
 from pgsr.problems.problem import Problem
 
 METHODS: tuple[Method, ...] = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgsr.methods.gate import Deadline
 from pgsr.problems.conditions.choices import Choices
-from pgsr.problems.conditions.stated import UNBOUNDED
+from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.tolerances import CONDITION, PROVED_GAP, RELATIVE
 
 MOST = 2**14

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.problems.conditions.stated import UNBOUNDED
+from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.problem import Problem
 
 

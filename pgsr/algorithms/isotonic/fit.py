@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.algorithms.groups import GroupRuns
-from pgsr.algorithms.isotonic.meeting import groups_below
 from pgsr.algorithms.isotonic.regression import (
     Optimum,
     isotonic_l1,
@@ -14,6 +13,7 @@ from pgsr.algorithms.isotonic.regression import (
     isotonic_l2,
     isotonic_l2_runs,
 )
+from pgsr.algorithms.isotonic.threshold import groups_below
 from pgsr.checks import member_of, require_kind
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View

@@ -19,7 +19,7 @@ from pgsr.machine.compilation import read_only
 from pgsr.machine.memory import unwritten
 from pgsr.machine.parallel import inner_product, share, share_levels
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions.stated import UNBOUNDED
+from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.problem import Problem
 
 _LARGEST_VALUE = 2**45

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pgsr.algorithms.m_c.projection import CumulativeProjection
-from pgsr.algorithms.tree_rounding.rounding import integers_near
+from pgsr.algorithms.tree_rounding.integers import integers_near
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.methods.gate import Deadline, Stopped

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pgsr.algorithms.m_h.flow.part import UNKNOWN, FlowPart
-from pgsr.algorithms.m_h.flow.solving import solve
+from pgsr.algorithms.m_h_flow.part import UNKNOWN, FlowPart
+from pgsr.algorithms.m_h_flow.solution import solve
 from pgsr.certificates import Multipliers
 from pgsr.certificates.multipliers import of_levels
 from pgsr.data.estimate import Estimate
@@ -42,7 +42,7 @@ def refused_by_flow(problem: Problem) -> str | None:
 def optimum_by_flow(problem: Problem, deadline: Deadline) -> tuple[Estimate, Multipliers]:
     """Find the integer optimum by a cheapest flow of quadratic cost, with the prices that prove it.
 
-    See `pgsr.algorithms.m_h.flow`, whose network has an arc per cell and a vertex per sum.
+    See `pgsr.algorithms.m_h_flow`, whose network has an arc per cell and a vertex per sum.
 
     Raises:
         TooLargeError: weights beyond 2^31.

@@ -15,8 +15,8 @@ from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.engines.nearest_tree.integers import LARGEST as ALWAYS_SMALL
 from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, widening
-from pgsr.engines.nearest_tree.settling import are_far_apart, settled
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
+from pgsr.engines.nearest_tree.variance_passes import are_far_apart, settled
 from pgsr.errors import TooLargeError
 from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
@@ -35,7 +35,7 @@ class TreeProjection(GatedMethod):
     Newton's method finds the prices of consistency and total. The integer optimum lies near: unit steps in windows
     around the relaxed one are merged by cost, and the exchange test proves the answer, or windows are widened
     (docs/derivations/m_h.md). At sizes with bounds breakpoints are merged instead. With every region's total or sizes
-    per level the problem is a flow (`pgsr.algorithms.m_h.flow`, docs/derivations/m_h_levels.md). Fixed totals of some
+    per level the problem is a flow (`pgsr.algorithms.m_h_flow`, docs/derivations/m_h_levels.md). Fixed totals of some
     regions are for `RegionTotalsProjection`; what else `where` states is refused.
 
     Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x sizes)

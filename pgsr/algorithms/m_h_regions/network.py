@@ -9,7 +9,7 @@ from pgsr.certificates.fixed_totals import FixedTotals
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxed import relaxed_prices
+from pgsr.engines.quadratic_flow.relaxation import relaxed_prices
 from pgsr.methods.gate import Deadline
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem

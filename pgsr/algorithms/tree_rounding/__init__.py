@@ -19,5 +19,5 @@ smallest remaining parts wait. So every child is below t[j, s] + 1, and equal to
 
 Complexity: O(cells), and O(children log children) where a parent gains groups.
 
-Files: `rounding` is `integers_near`, `kernel` the loop over the sizes of one parent.
+Files: `integers` is `integers_near`, `kernel` the loop over the sizes of one parent.
 """

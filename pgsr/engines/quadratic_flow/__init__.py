@@ -15,6 +15,6 @@ the cheapest ones at these prices, and every vertex is then off by a few units. 
 they are wanted, one by one (successive shortest paths) or all that have paths of the same length at once (a primal-dual
 method), which keeps flows the cheapest at prices that change along. At the end flow and prices prove each other.
 
-Files: `network` is the input, `relaxed`, `balancing` and `integers` what others call; `newton_kernel`,
+Files: `network` is the input, `relaxation`, `balance` and `integers` what others call; `newton_kernel`,
 `balance_kernel`, `exchange_kernel` (one unit at a time) and `phase_kernel` (many) are their compiled loops.
 """

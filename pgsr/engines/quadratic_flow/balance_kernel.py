@@ -1,9 +1,9 @@
-"""The compiled loop of `balancing`: sets of vertices are moved, one after another, to where each is balanced.
+"""The compiled loop of `balance`: sets of vertices are moved, one after another, to where each is balanced.
 
 Arguments that occur everywhere; those of `newton_kernel` have its meaning:
 
     around      the arrays (start, end, first, first_in, start_in, arc_in) that `exchange_kernel` explains
-    share       an arc goes from k to k + 1 over this share of the way, around k + 1/2 (`balancing.nearly_whole`)
+    share       an arc goes from k to k + 1 over this share of the way, around k + 1/2 (`balance.nearly_whole`)
     group[v]    the number of the set that v belongs to; members[firsts[g]] .. members[firsts[g + 1] - 1] belong to g
 """
 
@@ -110,7 +110,7 @@ def _carried(flow, free, share):
     """Compute what an arc carries whose best flow in real numbers is `flow`, and how fast it grows with that."""
     slope = 1.0
     if share < 1.0:
-        # x = k + min(1, max(0, 1/2 + (f - k - 1/2) / share)), as in `balancing.nearly_whole`.
+        # x = k + min(1, max(0, 1/2 + (f - k - 1/2) / share)), as in `balance.nearly_whole`.
         whole = np.floor(flow)
         part = 0.5 + (flow - whole - 0.5) / share
         slope = 1.0 / share if 0.0 < part < 1.0 else 0.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxed import relaxed_prices
+from pgsr.engines.quadratic_flow.relaxation import relaxed_prices
 from pgsr.errors import ProblemError
 
 _ENOUGH = 0.1

@@ -1,4 +1,4 @@
-"""The compiled loops of `relaxed`: Newton's method for the prices of a flow of quadratic costs.
+"""The compiled loops of `relaxation`: Newton's method for the prices of a flow of quadratic costs.
 
 Arguments that occur everywhere (the docstring of `pgsr.engines.quadratic_flow` explains them):
 

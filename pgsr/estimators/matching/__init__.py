@@ -18,13 +18,13 @@ Ties decide which child gets which size. Where groups of one size meet fewer pla
 proportion to their groups of the size, by largest remainders. Groups are kept as runs (size, count), so a nation of
 10^8 groups is a few thousand numbers.
 
-Files: `top_down` is `Matching`, `merging` its step from a level to the next, on `runs` of equal sizes with their
+Files: `top_down` is `Matching`, `levels` its step from a level to the next, on `runs` of equal sizes with their
 `precisions`, `sorted_matching` the matching and who else may find one, `alone` the fits of regions and the baselines
 that stop there, `kernel` the loop over runs.
 """
 
 from pgsr.estimators.matching.alone import BottomUp, NoConsistency
-from pgsr.estimators.matching.merging import Merge
+from pgsr.estimators.matching.levels import Merge
 from pgsr.estimators.matching.sorted_matching import match_groups
 from pgsr.estimators.matching.top_down import Matching
 

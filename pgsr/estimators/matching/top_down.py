@@ -13,7 +13,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import MethodError
 from pgsr.estimators.matching.alone import levels_alone, refuse, refused_by_fit
-from pgsr.estimators.matching.merging import Merge, merged
+from pgsr.estimators.matching.levels import Merge, merged
 from pgsr.estimators.matching.runs import Runs
 from pgsr.estimators.matching.sorted_matching import Matcher, SortedMatching
 from pgsr.methods.gate import NO_LIMIT, Deadline, Stopped, judged_release

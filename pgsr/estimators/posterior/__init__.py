@@ -12,17 +12,17 @@ exactly, so the values y that were measured have these likelihoods, each up to a
 Ranks weigh cumulative counts, too, so in every view c[0], c[1], ... is a Markov chain whose steps are the x[s], seen
 through weights of its states (of its steps for counts). Forward-backward gives the posterior. It is exact but for two
 cuts: c[s] stays in a window, which is widened until less than 1e-9 of the mass lies at its edge, and prior masses below
-1e-12 of the largest are left out. The prior means mu are learned from the same noisy values (`learned`), which costs no
-privacy, and the posterior means of all regions are projected together (`method`). docs/derivations/posterior.md
+1e-12 of the largest are left out. The prior means mu are learned from the same noisy values (`prior_fit`), which costs
+no privacy, and the posterior means of all regions are projected together (`method`). docs/derivations/posterior.md
 derives all this.
 
 Noisy totals are public once they are drawn. Cumulative counts are then measured from above, as numbers of groups larger
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.
 
 Files: `method` is `Posterior`; `evidence` one region's values and windows, `chain_kernel` forward-backward, `arrays`
-what loops are given; `learned` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
-`learned_kernel`, `elimination_kernel`, `dispersion_kernel` and `elementary_kernel`; `prior_error` how far means may be
-off because it is learned, by `prior_error_kernel`; and `propagation` how errors pass through the joint stage.
+what loops are given; `prior_fit` the prior, between `knots`, from a `start`, with `scales` and `dispersion`, by
+`prior_fit_kernel`, `elimination_kernel`, `dispersion_kernel` and `elementary_kernel`; `prior_error` how far means may
+be off because it is learned, by `prior_error_kernel`; and `propagation` how errors pass through the joint stage.
 """
 
 from pgsr.estimators.posterior.method import Posterior

@@ -1,12 +1,12 @@
 """The elimination of regions' own deviations, family by family, in dense matrices over knots.
 
 Only basic operations in a fixed order, so that the same bits come out on every machine. Names are those of
-`pgsr.estimators.posterior.learned`.
+`pgsr.estimators.posterior.prior_fit`.
 """
 
 import numpy as np
 
-from pgsr.estimators.posterior.learned_kernel import add_information
+from pgsr.estimators.posterior.prior_fit_kernel import add_information
 from pgsr.machine.compilation import compiled, uncounted
 
 LEVEL = 1.0

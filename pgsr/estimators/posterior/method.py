@@ -7,16 +7,16 @@ import numpy as np
 
 from pgsr.algorithms.m_c import CumulativeProjection
 from pgsr.algorithms.m_c.joint import integers_of, joint_problem
-from pgsr.algorithms.tree_rounding.rounding import on_grid
+from pgsr.algorithms.tree_rounding.integers import on_grid
 from pgsr.checks import checked_limit, require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError, ProblemError
 from pgsr.estimators.posterior.evidence import BORDER, WINDOW, Marginals
-from pgsr.estimators.posterior.learned import Learned, learn
 from pgsr.estimators.posterior.likelihood import refused_law
 from pgsr.estimators.posterior.prior_error import ErrorsOfMeans, errors_of_priors
+from pgsr.estimators.posterior.prior_fit import Learned, learn
 from pgsr.estimators.posterior.propagation import Propagation
 from pgsr.estimators.sizes_per_level import refused_sizes
 from pgsr.machine import memory
@@ -49,7 +49,7 @@ class Posterior:
     """Makes a release from every region's expected cumulative counts, given the noisy ones and the law of the noise.
 
     1. Every measured region alone: forward-backward gives the mean of every cumulative count under a negative binomial
-       prior, which is learned from the noisy values of all regions (`pgsr.estimators.posterior.learned`).
+       prior, which is learned from the noisy values of all regions (`pgsr.estimators.posterior.prior_fit`).
     2. All regions together: with m the posterior means,
 
            minimise    sum over measured regions r, sizes s of  epsilon[r]^2 (x[r, s] - m[r, s])^2

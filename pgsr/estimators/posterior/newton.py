@@ -1,4 +1,4 @@
-"""Steps of Newton's method for a prior, and the errors that the inverse information says it has; see `learned`."""
+"""Steps of Newton's method for a prior, and the errors that the inverse information says it has; see `prior_fit`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Newton:
-    """The quadratic model of L around a point; see `pgsr.estimators.posterior.learned`."""
+    """The quadratic model of L around a point; see `pgsr.estimators.posterior.prior_fit`."""
 
     model: PriorModel
     point: Point
@@ -156,7 +156,7 @@ class Newton:
     def _root(self, theta: float, below: Below) -> tuple[np.ndarray, np.ndarray]:
         """Give the information on F, penalties included, and the slope of L in F."""
         from pgsr.estimators.posterior.elimination_kernel import LEVEL
-        from pgsr.estimators.posterior.learned_kernel import add_information
+        from pgsr.estimators.posterior.prior_fit_kernel import add_information
 
         knots, seen, shape = self.model.knots, self.seen.levels[0], self.point.shape
         slope, curvature = below[0][0][0].copy(), below[0][1][0].copy()

@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pgsr.estimators.posterior.evidence import Marginals
-from pgsr.estimators.posterior.learned import Learned
 from pgsr.estimators.posterior.newton import Newton
+from pgsr.estimators.posterior.prior_fit import Learned
 
 WIDER = 2.0
 """The factor on errors of F and d: L is not quite quadratic around its maximum, and its scales are estimates, too.

@@ -1,7 +1,7 @@
 """The errors of posterior means that errors of the learned prior cause, region by region.
 
 Only basic operations in a fixed order, so that the same bits come out on every machine. Names are those of
-`pgsr.estimators.posterior.learned`.
+`pgsr.estimators.posterior.prior_fit`.
 """
 
 from pgsr.machine.compilation import inlined, uncounted

@@ -1,4 +1,4 @@
-"""The priors that can be learned, and one pass over all regions under one of them; see `learned` for the symbols."""
+"""The priors that can be learned, and one pass over all regions under one of them; see `prior_fit` for the symbols."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -125,7 +125,7 @@ class PriorModel:
 
     def means(self, region: int, point: Point, beginnings: Sequence[np.ndarray]) -> np.ndarray:
         """Compute the prior means of a region's counts; shape (K + 1,)."""
-        from pgsr.estimators.posterior.learned_kernel import prior_means
+        from pgsr.estimators.posterior.prior_fit_kernel import prior_means
 
         knots = self.knots
         means = np.empty(len(knots.left))
@@ -161,7 +161,7 @@ class PriorModel:
             Stopped: the deadline has passed.
         """
         from pgsr.estimators.posterior import dispersion_kernel
-        from pgsr.estimators.posterior.learned_kernel import complete_information, derivatives, of_softmax
+        from pgsr.estimators.posterior.prior_fit_kernel import complete_information, derivatives, of_softmax
 
         beginnings, knots, n_bands = self.beginnings(point), self.knots, point.dispersions.shape[1]
         seen = Seen(

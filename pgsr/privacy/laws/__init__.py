@@ -4,7 +4,7 @@
 - `double_geometric`, `discrete_gaussian`: the two laws;
 - `inversion`: the exact sampler of both, from certified thresholds in integers;
 - `per_level`: the law that the noise of a level has, given the sensitivity of what is measured;
-- `spelling`: laws as texts for manifests, and back.
+- `texts`: laws as texts for manifests, and back.
 """
 
 from pgsr.privacy.laws.discrete_gaussian import DiscreteGaussian

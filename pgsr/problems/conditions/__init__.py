@@ -6,8 +6,8 @@
     problem.where(zero_or_at_least(cells(level=1), 5), either(total(level=1) == 0, total(level=1) >= 20))
 
 `expressions` has what a modeller writes, which names regions and sizes and knows no data, `arguments` checks it;
-`resolved` is an expression in numbers, `stated` what conditions mean for one hierarchy and the sizes of its levels:
-bounds of cells and rows of a sparse matrix; `choices` are conditions of which one holds; `propagation` finds
+`coefficients` is an expression in numbers, `matrices` what conditions mean for one hierarchy and the sizes of its
+levels: bounds of cells and rows of a sparse matrix; `choices` are conditions of which one holds; `propagation` finds
 contradictions.
 """
 

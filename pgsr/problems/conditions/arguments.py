@@ -9,7 +9,7 @@ from pgsr.checks import as_array
 from pgsr.data.hierarchy import Hierarchy, Path
 from pgsr.data.region_ids import region_id
 from pgsr.errors import HierarchyError, ProblemError
-from pgsr.problems.conditions.resolved import LARGEST_NUMBER
+from pgsr.problems.conditions.coefficients import LARGEST_NUMBER
 
 
 def checked_regions(region: Any, level: Any) -> tuple[tuple[Path, ...] | None, int | None]:

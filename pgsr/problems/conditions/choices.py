@@ -9,8 +9,8 @@ import scipy  # which imports its submodules when they are used
 
 from pgsr.checks import require_kind
 from pgsr.errors import ProblemError
+from pgsr.problems.conditions.coefficients import LARGEST_NUMBER, ProblemCells, matched
 from pgsr.problems.conditions.expressions import Condition, Expression
-from pgsr.problems.conditions.resolved import LARGEST_NUMBER, ProblemCells, matched
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -21,7 +21,14 @@ from pgsr.problems.conditions.arguments import (
     index_of,
     size_text,
 )
-from pgsr.problems.conditions.resolved import ProblemCells, Resolved, matched, require_products, rows_of, without_zeros
+from pgsr.problems.conditions.coefficients import (
+    ProblemCells,
+    Resolved,
+    matched,
+    require_products,
+    rows_of,
+    without_zeros,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -9,8 +9,8 @@ import numpy as np
 from pgsr.data.region_ids import region_id
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
-from pgsr.problems.conditions.resolved import ProblemCells
-from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
+from pgsr.problems.conditions.coefficients import ProblemCells
+from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
 
 ROUNDS = 10
 """Most passes over all conditions; each may tighten what the next one finds."""
@@ -66,7 +66,7 @@ def contradicting_conditions(conditions: Conditions, place: ProblemCells, around
 
     Example:
         >>> from pgsr.problems.conditions import cells
-        >>> from pgsr.problems.conditions.stated import state
+        >>> from pgsr.problems.conditions.matrices import state
         >>> from pgsr.data.hierarchy import Hierarchy
         >>> place = ProblemCells(Sizes(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), (1, 1)), View.COUNTS)
         >>> around = Surroundings(True, True, False, True, np.array([5]))

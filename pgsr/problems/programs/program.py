@@ -37,7 +37,7 @@ class Program:
     together keep solvers with absolute tolerances accurate.
 
     The first unknowns are the cells; others follow where conditions are joined by `either`
-    (`pgsr.problems.programs.added`).
+    (`pgsr.problems.programs.auxiliary`).
 
     Attributes:
         norm: 1 or 2.

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions.stated import UNBOUNDED, Conditions
-from pgsr.problems.programs.added import widened, with_added
+from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
+from pgsr.problems.programs.auxiliary import widened, with_added
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import AnyStatement, Statement
 
@@ -23,8 +23,8 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
         subject to  `consistency_rows`, `totals_rows`, `order_rows`, `stated_rows`, stated bounds of cells, and
                     z[r, i] >= -y[r, i] for non-negative problems,
 
-    and with further unknowns and rows where `pgsr.problems.programs.added` has some. Conditions joined by `either` need
-    two numbers that every cell of some optimum is between, `box`; `Problem.intervals` has some if it is None. In
+    and with further unknowns and rows where `pgsr.problems.programs.auxiliary` has some. Conditions joined by `either`
+    need two numbers that every cell of some optimum is between, `box`; `Problem.intervals` has some if it is None. In
     regions without weight y is the sum of the children's y (`with_sums`).
 
     Where regions are tied together, order, non-negativity of cumulative counts and every region's total are stated at

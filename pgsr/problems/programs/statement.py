@@ -8,7 +8,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
-from pgsr.problems.conditions.stated import Conditions
+from pgsr.problems.conditions.matrices import Conditions
 
 
 class Statement(Protocol):

@@ -10,9 +10,9 @@ from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.laws import Law
 from pgsr.privacy.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
-from pgsr.release.stated.kinds import MeasuredView
-from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.terms import Terms
+from pgsr.release.terms.kinds import MeasuredView
+from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.terms import Terms
 
 LOG_CHANCE = math.log(1e-12)
 """The log of the largest chance, one in 10^12, that other noise looks like that of a rehearsal."""

@@ -8,5 +8,5 @@
 | `schema`          | every key of the file, declared once; `configuration.schema.json` is the same for editors      |
 
 It knows the terms of a release and nothing of the folder that is published. What it has in common with other
-configurations is in `pgsr.release.publishing.configuration`.
+configurations is in `pgsr.release.configuration`.
 """

@@ -10,15 +10,15 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
+from pgsr.release.configuration.sources import require_unread
+from pgsr.release.configuration.toml import read_toml
 from pgsr.release.configuration.values import fields_of
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.publishing.configuration.sources import require_unread
-from pgsr.release.publishing.configuration.toml import read_toml
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.publishing.places import require_outside, require_path
-from pgsr.release.stated.excess import excess_counts
-from pgsr.release.stated.terms import Terms
-from pgsr.release.stated.terms_facts import terms_facts
+from pgsr.release.terms.excess import excess_counts
+from pgsr.release.terms.terms import Terms
+from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.inputs import PrivateLog
@@ -153,7 +153,7 @@ class ReleaseConfig:
             return locate(regions, isinstance(rows.region, tuple), session).hierarchy
 
     def count(self, log: PrivateLog | None = None) -> CountOfCounts:
-        """Read the tables and count groups by size, or by `pgsr.release.stated.excess` where a `min_size` is public.
+        """Read the tables and count groups by size, or by `pgsr.release.terms.excess` where a `min_size` is public.
 
         What is returned is private.
         """

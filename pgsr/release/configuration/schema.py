@@ -8,14 +8,14 @@ from importlib.resources import files
 
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.neighbours import Relation
-from pgsr.release.publishing.configuration import forms
-from pgsr.release.publishing.configuration.declared import DeclaredTable, Key, json_schema
-from pgsr.release.publishing.configuration.forms import Form, choice
-from pgsr.release.publishing.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.levels import RESERVED_NAMES
-from pgsr.release.stated.publication import LONGEST_TEXT, LONGEST_WORD
-from pgsr.release.stated.thresholds import BY_ROOT
+from pgsr.release.configuration import forms
+from pgsr.release.configuration.forms import Form, choice
+from pgsr.release.configuration.keys import DeclaredTable, Key, json_schema
+from pgsr.release.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.levels import RESERVED_NAMES
+from pgsr.release.terms.publication import LONGEST_TEXT, LONGEST_WORD
+from pgsr.release.terms.thresholds import BY_ROOT
 
 SCHEMA_FILE = "configuration.schema.json"
 

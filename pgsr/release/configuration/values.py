@@ -5,12 +5,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from pgsr.release.configuration.keys import DeclaredTable, complete, require
 from pgsr.release.configuration.schema import CONFIGURATION
-from pgsr.release.publishing.configuration.declared import DeclaredTable, complete, require
-from pgsr.release.publishing.configuration.sources import read_source
-from pgsr.release.stated.kinds import Kind
-from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import Terms
+from pgsr.release.configuration.sources import read_source
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.publication import USUAL, Publication
+from pgsr.release.terms.terms import Terms
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities
 
 TABLES = ("entities", "tuples", "groups", "regions")

@@ -12,5 +12,5 @@
 | `datapackage`             | datapackage.json: the tables described for programs                                    |
 
 Everything here is a function of public values: the terms, the noisy values and what was computed from them. So
-`pgsr.release.checks.checking` can write each description again and compare it byte by byte.
+`pgsr.release.checks.release_check` can write each description again and compare it byte by byte.
 """

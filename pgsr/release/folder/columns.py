@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pgsr.release.stated.kinds import MeasuredView
-from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.terms import Terms
+from pgsr.release.terms.kinds import MeasuredView
+from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.terms import Terms
 
 HELD = (
     "Every interval by itself aims to hold it with this chance, by the posterior of the counts given the noisy values "

@@ -13,7 +13,7 @@ from pgsr.release.folder.columns import Column, Columns
 from pgsr.release.folder.manifest import plan_of
 from pgsr.release.folder.words import title
 from pgsr.release.publishing import digests
-from pgsr.release.stated.publication import Publication
+from pgsr.release.terms.publication import Publication
 
 
 def package_text(folder: Path, manifest: dict[str, Any]) -> str:

@@ -18,11 +18,11 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.publishing.strict_fields import require_fields, require_versions
-from pgsr.release.stated.kinds import Kind, MeasuredView
-from pgsr.release.stated.plan import LevelPlan, Plan
-from pgsr.release.stated.publication import USUAL, Publication
-from pgsr.release.stated.terms import Terms
-from pgsr.release.stated.thresholds import BY_ROOT
+from pgsr.release.terms.kinds import Kind, MeasuredView
+from pgsr.release.terms.plan import LevelPlan, Plan
+from pgsr.release.terms.publication import USUAL, Publication
+from pgsr.release.terms.terms import Terms
+from pgsr.release.terms.thresholds import BY_ROOT
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"

@@ -27,9 +27,9 @@ from pgsr.release.folder.artefact import REGIONS
 from pgsr.release.folder.columns import Column, Columns
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.parquet_pages import without_numbers
-from pgsr.release.stated.excess import counts_by_size, with_sizes_below
-from pgsr.release.stated.kinds import MeasuredView
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms.excess import counts_by_size, with_sizes_below
+from pgsr.release.terms.kinds import MeasuredView
+from pgsr.release.terms.plan import Plan
 from pgsr.tables.long import SIZE_CLASS, read_long, region_columns, to_long
 
 Found = TypeVar("Found")

@@ -14,8 +14,8 @@ from pgsr.release.folder import artefact, words
 from pgsr.release.folder.columns import percent
 from pgsr.release.folder.released_tables import Ends
 from pgsr.release.publishing.charts import bars, rows
-from pgsr.release.stated.excess import with_sizes_below
-from pgsr.release.stated.least_error import LEAST_EPSILON, least_error_sentence, least_errors
+from pgsr.release.terms.excess import with_sizes_below
+from pgsr.release.terms.least_error import LEAST_EPSILON, least_error_sentence, least_errors
 
 MOST_BARS = 60
 """The largest number of bars of sizes; more sizes than that are put together in ranges."""
@@ -156,7 +156,7 @@ class _Page:
         yield from self._least_error()
 
     def _least_error(self) -> Iterator[str]:
-        """Say below which errors no release of this epsilon is, where it is known (`pgsr.release.stated.least_error`).
+        """Say below which errors no release of this epsilon is, where it is known (`pgsr.release.terms.least_error`).
 
         It is known of a pure epsilon of entities. A forger's table may hold what are no counts of groups, which the
         check says elsewhere.

@@ -7,7 +7,7 @@ from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.manifest import SEEDED
-from pgsr.release.stated.publication import USUAL
+from pgsr.release.terms.publication import USUAL
 
 REHEARSAL_WARNING = (
     "THIS IS A REHEARSAL AND NOT PRIVATE. Its noise can be drawn again by anyone and taken off: keep it as secret as "

@@ -11,7 +11,7 @@ from typing import IO
 
 from pgsr.figures.html import facts_table
 from pgsr.machine.extras import extra
-from pgsr.machine.replacing import sync
+from pgsr.machine.whole_files import sync
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger.charge import Charge

@@ -9,21 +9,21 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws import DoubleGeometric
-from pgsr.privacy.laws.spelling import law_of
+from pgsr.privacy.laws.texts import law_of
 from pgsr.release.configuration.release_config import ReleaseConfig
+from pgsr.release.configuration.sources import is_there, name_of
 from pgsr.release.folder import artefact, manifest
 from pgsr.release.folder.columns import HELD, percent
 from pgsr.release.folder.words import noise_phrase
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.make.making import charge_for
+from pgsr.release.make.publish import charge_for
 from pgsr.release.publishing import signature
-from pgsr.release.publishing.configuration.sources import is_there, name_of
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.release.publishing.places import require_place
-from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.preflight import require_publishable, require_room
-from pgsr.release.stated.terms import Terms
-from pgsr.release.stated.terms_facts import terms_facts
+from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.preflight import require_publishable, require_room
+from pgsr.release.terms.terms import Terms
+from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables.checks import GROUPS, REGIONS
 
 

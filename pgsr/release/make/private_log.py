@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISREG
 
+from pgsr.release.publishing.console import fault_of
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.publishing.saying import fault_of
 from pgsr.tables.inputs import PrivateLog
 
 

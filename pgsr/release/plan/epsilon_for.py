@@ -11,7 +11,7 @@ from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.forecast import READING, SIMULATING, errors_of
 from pgsr.release.plan.stand_ins import stand_in_for
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.plan import Plan
+from pgsr.release.terms.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,10 +10,10 @@ from pgsr.figures.html import facts_table
 from pgsr.methods.expected_errors import ExpectedErrors, expected_errors
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.stand_ins import stand_in_for
-from pgsr.release.stated.least_error import least_error_sentence, least_errors
-from pgsr.release.stated.plan import Plan
-from pgsr.release.stated.preflight import bytes_needed
-from pgsr.release.stated.terms import Terms
+from pgsr.release.terms.least_error import least_error_sentence, least_errors
+from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.preflight import bytes_needed
+from pgsr.release.terms.terms import Terms
 
 if TYPE_CHECKING:
     import pandas as pd

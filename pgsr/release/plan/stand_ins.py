@@ -10,7 +10,7 @@ from pgsr.data.stand_in import geometric_law, spread_evenly, stand_in_of
 from pgsr.errors import ArgumentError
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.release.stated.terms import Terms
+from pgsr.release.terms.terms import Terms
 
 
 def stand_in_for(

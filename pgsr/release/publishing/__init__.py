@@ -7,7 +7,7 @@
 | `folder`        | the hidden folder in which it is made, until it gets its name in one step                       |
 | `digests`       | SHA256SUMS, and the digest that stands for the whole folder                                     |
 | `signature`     | the publisher's keys, signing and verifying                                                     |
-| `saying`        | faults of the machine in sentences, what a failure costs, and listeners who hang up             |
+| `console`        | faults of the machine in sentences, what a failure costs, and listeners who hang up             |
 | `progress`      | how far a command is                                                                            |
 | `check_base`    | a check: steps that find something each, files, digests and signature                           |
 | `findings`      | what a check found                                                                              |

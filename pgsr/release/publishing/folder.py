@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from pgsr.machine.replacing import sync
+from pgsr.machine.whole_files import sync
 
 _HIDDEN = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
 """The name of the hidden folder in which an output is made."""

@@ -1,0 +1,93 @@
+"""Read a published release from its folder, by the first steps of its check."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pgsr.data.counts import CountOfCounts
+from pgsr.figures.html import facts_table
+from pgsr.methods.mechanism import Mechanism
+from pgsr.noise.measurement import Measurement
+from pgsr.release.checks.release_check import ReleaseCheck
+from pgsr.release.publishing.errors import ReleaseError
+from pgsr.release.terms.excess import counts_by_size, excess_counts
+from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.terms import Terms
+from pgsr.release.terms.terms_facts import terms_facts
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A release as it was read from its folder.
+
+    Attributes:
+        plan: of the release.
+        secure: whether it claims to be private; False for a rehearsal.
+        measurement: the noisy values, by excess over `Terms.min_size`, as the mechanism works on them.
+        counts: what was released, by size.
+    """
+
+    plan: Plan
+    secure: bool
+    measurement: Measurement
+    counts: CountOfCounts
+
+    @property
+    def terms(self) -> Terms:
+        """The stated terms."""
+        return self.plan.terms
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism that made it."""
+        return self.plan.mechanism
+
+    @property
+    def by_excess(self) -> CountOfCounts:
+        """The released counts as the mechanism knows them, by excess over `Terms.min_size`."""
+        return excess_counts(self.counts, self.terms.min_size)
+
+    def _repr_html_(self) -> str:
+        """Describe the release as an HTML table of its terms, its regions and its noise."""
+        regions = self.counts.hierarchy.regions_per_level
+        levels = zip(self.plan.names, regions, strict=True)
+        noise = "secure" if self.secure else "that of a rehearsal: repeats, and the folder is as secret as the data"
+        return facts_table(
+            "Published",
+            {
+                **terms_facts(self.terms),
+                "regions by level, root first": " / ".join(f"{name} {n:,}" for name, n in levels),
+                "noise": noise,
+            },
+        )
+
+
+def read_release(folder: str | Path) -> Published:
+    """Read a release from its folder alone, by the first steps of `check`; the others are not taken.
+
+    Raises:
+        ReleaseError: the folder is no release, or its files contradict its manifest.
+
+    Example:
+        >>> read_release("no such folder")
+        Traceback (most recent call last):
+        pgsr.release.publishing.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
+    """
+    known = _read(folder)
+    plan, secure, measurement, counts = (known[name] for name in ("plan", "secure", "measurement", "counts"))
+    return Published(plan, secure, measurement, counts_by_size(counts.counts(), plan.terms.min_size))
+
+
+def _read(folder: str | Path) -> dict[str, Any]:
+    found = ReleaseCheck(Path(folder), None, None)
+    for name, step in found.steps():
+        if name in _READING:
+            finding = found.find(name, step)
+            if not finding.passed:
+                raise ReleaseError(finding.sentence)
+    return found.known
+
+
+_READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",
+            "consistency")  # fmt: skip
+"""The steps of `check` that reading takes."""

@@ -1,1 +1,0 @@
-"""What reads a published folder as values, with intervals of its counts and statistics."""

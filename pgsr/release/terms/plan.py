@@ -1,0 +1,234 @@
+"""The plan of a release: what its terms come to, level by level, made once and read by all that follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
+from pgsr.data.split_view import Split
+from pgsr.data.views import AnyView, View
+from pgsr.methods.mechanism import Mechanism
+from pgsr.noise import Geometric, Noise
+from pgsr.noise.measurement import Measurement
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule
+from pgsr.privacy.laws import Law
+from pgsr.privacy.laws.per_level import LevelNoise
+from pgsr.privacy.sensitivity import Sensitivity
+from pgsr.problems.problem import Problem
+from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.terms.kinds import Kind, MeasuredView
+from pgsr.release.terms.post_processing import post_of
+from pgsr.release.terms.terms import Terms
+from pgsr.release.terms.thresholds import require_threshold, thresholds_of
+
+MOST_ROWS = 1_000_000
+"""The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
+
+
+@dataclass(frozen=True)
+class LevelPlan:
+    """The plan of one level.
+
+    Attributes:
+        name: of the level, public.
+        regions: their number, with the copies that padding makes.
+        max_size: the largest size; larger groups count as it.
+        max_excess: the most members beyond `Terms.min_size` that are told apart.
+        share: of the level in the budget of the values; the shares of all levels add up to 1.
+        noise: of the values; None where nothing is measured.
+        sensitivity: how far the values differ between neighbouring data sets. Sizes of its own make them the counts of
+            the same data with that largest size.
+        law: of the noise of every value; None where nothing is measured.
+        threshold: the size at which the views of its regions are split, or one per region where they follow from the
+            noisy root; None without split views, and before the root is drawn.
+    """
+
+    name: str
+    regions: int
+    max_size: int
+    max_excess: int
+    share: Fraction
+    noise: LevelNoise | None
+    sensitivity: Sensitivity
+    law: Law | None
+    threshold: int | tuple[int, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The plan of a release, level by level. Only public numbers decide it, and the noisy root where thresholds do.
+
+    Attributes:
+        terms: what was stated.
+        levels: one plan per level, root first.
+        mechanism: the noise step and what follows it.
+        totals_noise, totals_law: the noise of the numbers of groups of every level; None where these are public.
+        thresholds: the size at which every region's view is split, once they follow from the noisy root; else None.
+        names: of the levels, root first.
+        n_cells: the cells of all regions that are measured and computed, those of sizes from `Terms.min_size` on.
+        zeros: whether tables have rows for sizes of which a region has no group, as they have up to `MOST_ROWS`.
+
+    Example:
+        >>> plan = Plan.of(Terms("demo", (5, 2), "1", "m_h"), [1, 50])
+        >>> plan.names, plan.n_cells, plan.mechanism.post
+        (('level_0', 'level_1'), 156, TreeProjection())
+        >>> plan.levels[1].max_size, plan.levels[1].law
+        (2, DoubleGeometric(scale=Fraction(4, 1)))
+    """
+
+    terms: Terms
+    levels: tuple[LevelPlan, ...]
+    mechanism: Mechanism
+    totals_noise: LevelNoise | None
+    totals_law: Law | None
+    thresholds: tuple[int, ...] | None
+    names: tuple[str, ...] = field(init=False)
+    n_cells: int = field(init=False)
+    zeros: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        keep = object.__setattr__
+        rows = sum(level.regions * (level.max_size + 1) for level in self.levels)
+        keep(self, "names", tuple(level.name for level in self.levels))
+        keep(self, "n_cells", sum(level.regions * (level.max_excess + 1) for level in self.levels))
+        keep(self, "zeros", rows <= MOST_ROWS)
+
+    @classmethod
+    def of(cls, terms: Terms, regions: Sequence[int], thresholds: tuple[int, ...] | None = None) -> "Plan":
+        """Plan a release.
+
+        Args:
+            terms: what was stated.
+            regions: their number by level, root first.
+            thresholds: of every region, where they followed from a noisy root.
+
+        Raises:
+            ConfigError: there is not one name, share or largest size per level.
+            BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
+        """
+        n = len(regions)
+        for threshold in thresholds or ():
+            require_threshold(threshold, terms.min_size)
+        sizes, names, shares = _sizes(terms, n), _names(terms, n), terms.shares
+        if shares is None and terms.kind is Kind.BOTTOM_UP:
+            shares = (*(Fraction(0),) * (n - 1), Fraction(1))
+        elif shares is None:
+            shares = (Fraction(1, n),) * n
+        excesses = tuple(size - terms.min_size for size in sizes)
+        step = _noise_step(terms, shares, excesses, thresholds)
+        noises, totals_noise = step.levels(n, excesses), step.totals_noise(n, terms.max_excess)
+        if terms.view is MeasuredView.SPLIT and not terms.ranks_alike:
+            [view] = set(step.rules)  # one for all regions, as others would differ in sensitivity
+            sensitivities = (step.sensitivity(view.on(terms.max_excess), terms.max_excess),) * n
+        elif terms.max_sizes is None:
+            sensitivities = (terms.sensitivity,) * n
+        else:
+            sensitivities = tuple(step.sensitivity(terms.view.sensitive, excess) for excess in excesses)
+        laws = [noise and noise.law(size) for noise, size in zip(noises, sensitivities, strict=True)]
+        at: Sequence[int | tuple[int, ...] | None] = (
+            terms.threshold if isinstance(terms.threshold, int) else None,
+        ) * n
+        if thresholds is not None:
+            at = [thresholds[first:end] for first, end in pairwise(np.cumsum([0, *regions]))]
+        parts = names, regions, sizes, excesses, shares, noises, sensitivities, laws, at
+        levels = tuple(LevelPlan(*level) for level in zip(*parts, strict=True))
+        mechanism = Mechanism(step, post_of(terms), Problem.m_h if terms.kind is Kind.M_H else None)
+        totals_law = totals_noise and totals_noise.law(terms.totals_sensitivity)
+        return cls(terms, levels, mechanism, totals_noise, totals_law, thresholds)
+
+    def completed(self, measurement: Measurement) -> "Plan":
+        """Plan the same release with the threshold of every region that the noisy root gave."""
+        views = map(measurement.view_of, range(measurement.hierarchy.n_regions))
+        thresholds = thresholds_of(views, self.terms.max_excess, self.terms.min_size)
+        return Plan.of(self.terms, measurement.hierarchy.regions_per_level, thresholds)
+
+    def thresholds_by_root(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> tuple[int, ...]:
+        """Compute the threshold of every region that follows from the root's noisy cumulative counts.
+
+        Args:
+            tree, totals: the regions, and their public or noisy numbers of groups.
+            root: the values of the root, by excess; shape (K - m + 1,).
+        """
+        before = Plan.of(self.terms, tree.regions_per_level)
+        views = before.mechanism.noise.views_on(tree, self.terms.max_excess, totals, root)
+        return thresholds_of(views, self.terms.max_excess, self.terms.min_size)
+
+    def views_on(self, tree: Hierarchy, totals: np.ndarray) -> tuple[AnyView, ...]:
+        """Give the views of the regions as the noise step gives them: region by region where noise chose them.
+
+        Args:
+            tree, totals: the regions, and their public or noisy numbers of groups.
+        """
+        found = self.mechanism.noise.views_on(tree, self.terms.max_excess, totals)
+        return found * tree.n_regions if self.terms.by_root and len(found) == 1 else found
+
+    def sizes_on(self, tree: Hierarchy) -> Sizes:
+        """Give the sizes by excess that are measured on every level."""
+        return Sizes(tree, tuple(level.max_excess for level in self.levels))
+
+    def measured(self, tree: Hierarchy, cells: np.ndarray, totals: np.ndarray, secure: bool) -> Measurement:
+        """Give the measurement that these noisy values of all regions, one after the other, are under this plan."""
+        terms = self.terms
+        return Measurement(
+            sizes=self.sizes_on(tree),
+            views=self.views_on(tree, totals),
+            cells=cells,
+            noise=tuple(level.noise for level in self.levels),
+            public=terms.totals,
+            totals=totals,
+            secure=secure,
+            data_set=terms.data_set,
+            totals_noise=self.totals_noise,
+            max_quantity=terms.max_quantity,
+            unit=terms.unit,
+            relation=terms.relation,
+        )
+
+
+def _names(terms: Terms, n_levels: int) -> tuple[str, ...]:
+    """Name the levels, root first."""
+    if terms.level_names is None:
+        return tuple(f"level_{level}" for level in range(n_levels))
+    if len(terms.level_names) != n_levels:
+        named = ", ".join(map(repr, terms.level_names))
+        raise ConfigError(
+            f"there are {len(terms.level_names)} names of levels ({named}), and the regions have {n_levels} levels; "
+            "write level_names with one name per level, root first"
+        )
+    return terms.level_names
+
+
+def _sizes(terms: Terms, n_levels: int) -> tuple[int, ...]:
+    """Give the largest size of every level, root first."""
+    if terms.max_sizes is None:
+        return (terms.largest,) * n_levels
+    if len(terms.max_sizes) != n_levels:
+        raise ConfigError(
+            f"max_size gives {len(terms.max_sizes)} largest sizes, and the regions have {n_levels} levels; write "
+            "one per level, root first"
+        )
+    return terms.max_sizes
+
+
+def _noise_step(
+    terms: Terms, shares: tuple[Fraction, ...], excesses: tuple[int, ...], thresholds: tuple[int, ...] | None
+) -> Geometric | Noise:
+    """Make the noise step; thresholds are those of every region, where they followed from a noisy root."""
+    rule: ViewRule | tuple[ViewRule, ...] = View.COUNTS if terms.view is MeasuredView.COUNTS else View.CUMULATIVE
+    if thresholds is not None:
+        rule = tuple(Split(threshold - terms.min_size) for threshold in thresholds)
+    elif terms.by_root:
+        rule = SplitByRoot()
+    elif isinstance(terms.threshold, int):
+        rule = Split(terms.threshold - terms.min_size)
+    totals_share = terms.totals_share or Fraction(1, 10)
+    sizes = None if terms.max_sizes is None else excesses
+    if terms.plain:
+        assert terms.epsilon is not None
+        return Geometric(rule, terms.epsilon, shares, terms.totals, totals_share, terms.max_quantity, sizes)
+    about = (terms.totals, totals_share, terms.max_quantity, terms.unit, terms.relation, sizes)
+    return Noise(rule, terms.total, shares, terms.laws, *about)
