@@ -5,11 +5,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from pgsr.comparison.findings import headline, release_name
-from pgsr.comparison.items import Item, Line, Mark, Text
+from pgsr.comparison.items import Dot, Item, Stroke, Words
 from pgsr.comparison.profile import TALL, profile
-from pgsr.comparison.runs import Problem, Run, by_kind, read, scored
+from pgsr.comparison.runs import MethodRow, ProblemRows, by_kind, read, scored
 from pgsr.comparison.solvers import FAMILIES
-from pgsr.comparison.strips import HEIGHT, MIDDLE, TITLES, Scale, strip
+from pgsr.comparison.strips import HEIGHT, MIDDLE, TITLES, TimeScale, strip
 from pgsr.comparison.wording import factor, short_part, tex
 from pgsr.figures.drawing import new_figure
 from pgsr.machine.extras import extra
@@ -39,7 +39,7 @@ def figure(rows: "pd.DataFrame") -> "Figure":
     problems, releases = read(rows)
     parts = list(dict.fromkeys(problem.part for problem in problems)) or list(releases)
     groups, wide = by_kind(problems), SIDE + PANEL * max(1, len(parts))
-    panels: list[tuple[str, list[Item], list[Run]]] = []
+    panels: list[tuple[str, list[Item], list[MethodRow]]] = []
     for real, title in ((False, "Exact problems"), (True, "Relaxations")):
         drawn = profile([problem for problem in problems if problem.real is real])
         panels += [(f"{title}: share of the problems proved", drawn, [])] if drawn else []
@@ -52,7 +52,7 @@ def figure(rows: "pd.DataFrame") -> "Figure":
     said = fill(headline(problems, releases), int(7 * wide))
     drawn.text(0.012, 1 - 0.15 / tall, tex(said), fontsize=15, fontweight="bold", va="top")
     _legend(drawn, problems, 1 - (0.3 + 0.26 * len(said.splitlines())) / tall)
-    down, scale = TOP, Scale.of(problems)
+    down, scale = TOP, TimeScale.of(problems)
     for real, group in groups.items():
         drawn.text(0.012, 1 - (down + GAP - 0.1) / tall, TITLES[real], fontsize=10, fontweight="bold")
         _strips(drawn, group, parts, scale, down + GAP)
@@ -71,7 +71,9 @@ def figure(rows: "pd.DataFrame") -> "Figure":
     return drawn
 
 
-def _strips(drawn: "Figure", group: list[dict[str, Problem]], parts: list[str], scale: Scale, down: float) -> None:
+def _strips(
+    drawn: "Figure", group: list[dict[str, ProblemRows]], parts: list[str], scale: TimeScale, down: float
+) -> None:
     """Draw a row per problem and a column per hierarchy, `down` inches from the top."""
     wide, tall = drawn.get_size_inches()
     for i, at in enumerate(group):
@@ -80,14 +82,14 @@ def _strips(drawn: "Figure", group: list[dict[str, Problem]], parts: list[str], 
         drawn.text(0.012, middle - 0.02 / tall, fill(one.sentence, 48), fontsize=7, va="top", color=MUTE)
         for k, part in enumerate(parts):
             left, base = (SIDE + k * PANEL) / wide, middle - MIDDLE / 100 / tall
-            items: list[Item] = [Text(2, MIDDLE, "not run at this size", "silent")]
+            items: list[Item] = [Words(2, MIDDLE, "not run at this size", "silent")]
             if part in at:
                 items = strip(at[part], scale, {"": 100 * (PANEL - 0.15)})
             if i == 0:
                 items += [item._replace(y=-6) for item in scale.axis()]
-                items.append(Text(2, -24, short_part(part)[:70], "name ours"))
+                items.append(Words(2, -24, short_part(part)[:70], "name ours"))
             axes = drawn.add_axes((left, base, (PANEL - 0.15) / wide, HEIGHT / 100 / tall))
-            _draw(axes, [*items, Line("grid", [(0, HEIGHT), (100, HEIGHT)])], HEIGHT)
+            _draw(axes, [*items, Stroke("grid", [(0, HEIGHT), (100, HEIGHT)])], HEIGHT)
 
 
 def _draw(axes: "Axes", items: Iterable[Item], height: float) -> None:
@@ -97,25 +99,25 @@ def _draw(axes: "Axes", items: Iterable[Item], height: float) -> None:
     axes.axis("off")
     for item in items:
         match item:
-            case Text(x, y, words, look, anchor, shift):
+            case Words(x, y, words, look, anchor, shift):
                 first, *rest = look.split()
                 colour = next((COLOURS[word] for word in [*rest, first] if word in COLOURS), MUTE)
                 weight = "bold" if {"ours", "win", "pgsr"} & {*rest} else "normal"
                 axes.annotate(words, (x, y), (0.72 * shift, 0), textcoords="offset points", annotation_clip=False,
                               ha=ANCHORS[anchor], color=colour, fontsize=SIZES[first], fontweight=weight)  # fmt: skip
-            case Mark(x, y, family, full):
+            case Dot(x, y, family, full):
                 (marker, size), colour = MARKERS[FAMILIES[family][0]], FAMILIES[family][1]
                 face, edge, width = (colour, "white", 0.6) if full else ("white", colour, 1.3)
                 axes.plot(x, y, marker, markersize=size, clip_on=False, markerfacecolor=face, markeredgecolor=edge,
                           markeredgewidth=width, zorder=5)  # fmt: skip
-            case Line(look, points, dash):
+            case Stroke(look, points, dash):
                 style = (0, tuple(map(float, dash.split()))) if dash else "-"
                 width = 2.6 if "pgsr" in look else 1.5 if "curve" in look else 0.8
                 axes.plot(*zip(*points, strict=True), color=COLOURS[look.split()[-1]], linewidth=width, clip_on=False,
                           zorder=0 if width < 1 else 3, linestyle=style)  # fmt: skip
 
 
-def _legend(drawn: "Figure", problems: list[Problem], height: float) -> None:
+def _legend(drawn: "Figure", problems: list[ProblemRows], height: float) -> None:
     with extra("plots"):
         from matplotlib.lines import Line2D
 
@@ -130,7 +132,7 @@ def _legend(drawn: "Figure", problems: list[Problem], height: float) -> None:
                  handletextpad=0.2, columnspacing=1.4)  # fmt: skip
 
 
-def _errors(drawn: "Figure", runs: list[Run], place: tuple[float, float, float, float]) -> None:
+def _errors(drawn: "Figure", runs: list[MethodRow], place: tuple[float, float, float, float]) -> None:
     """Draw a column of bars per level, each on a scale of its own."""
     left, base, wide, high = place
     each = 0.62 * wide / len(runs[0].levels)

@@ -4,14 +4,14 @@ import re
 from collections import Counter
 from statistics import median
 
-from pgsr.comparison.runs import Problem, Run
+from pgsr.comparison.runs import MethodRow, ProblemRows
 from pgsr.comparison.wording import and_list, count, factor, short_part
 
 AGREED = 1e-6
 """The relative difference up to which optima in real numbers agree."""
 
 
-def headline(problems: list[Problem], releases: dict[str, list[Run]]) -> str:
+def headline(problems: list[ProblemRows], releases: dict[str, list[MethodRow]]) -> str:
     """Say in a sentence how many problems are proved, whether proofs agree, and who is first."""
     if not problems:
         return f"{count(sum(map(len, releases.values())), 'release')} side by side."
@@ -37,7 +37,9 @@ def headline(problems: list[Problem], releases: dict[str, list[Run]]) -> str:
     return f"{said}."
 
 
-def findings(problems: list[Problem], releases: dict[str, list[Run]], errors: dict[str, list[Run]]) -> dict[str, str]:
+def findings(
+    problems: list[ProblemRows], releases: dict[str, list[MethodRow]], errors: dict[str, list[MethodRow]]
+) -> dict[str, str]:
     """Collect the lines below the sentence, by heading."""
     runs = [run for problem in problems for run in problem.runs] + [run for part in releases.values() for run in part]
     found = {
@@ -51,7 +53,7 @@ def findings(problems: list[Problem], releases: dict[str, list[Run]], errors: di
     return {heading: text for heading, text in found.items() if text}
 
 
-def _agreement(problems: list[Problem]) -> str:
+def _agreement(problems: list[ProblemRows]) -> str:
     twice = [problem for problem in problems if len(problem.proved) > 1]
     if not twice or any(problem.spread > AGREED for problem in twice):
         return ""
@@ -63,7 +65,7 @@ def _agreement(problems: list[Problem]) -> str:
     return said + ", ".join(filter(None, (whole, real))) + "."
 
 
-def _fastest(problems: list[Problem]) -> str:
+def _fastest(problems: list[ProblemRows]) -> str:
     times = {(p.name, p.part): p.duel for p in problems if p.duel is not None}
     if not times:
         return ""
@@ -80,14 +82,14 @@ def _fastest(problems: list[Problem]) -> str:
     return said + (f" On {count(alone, 'more problem')} no solver has a proof." if alone else "")
 
 
-def _without(problems: list[Problem]) -> str:
+def _without(problems: list[ProblemRows]) -> str:
     first = Counter(problem.proved[0].solver.name for problem in problems if problem.proved and not problem.first(True))
     if not first:
         return ""
     return f"On {count(sum(first.values()), 'problem')} pgsr has no proof; first: {_counted(first)}."
 
 
-def _silent(runs: list[Run]) -> str:
+def _silent(runs: list[MethodRow]) -> str:
     silent = [run for run in runs if not run.answered]
     if not silent:
         return f"None: {'the run has' if len(runs) == 1 else f'all {len(runs)} runs have'} one."
@@ -104,7 +106,7 @@ def _counted(names: Counter[str]) -> str:
     return and_list([f"{name} {n}" if n > 1 else name for name, n in names.most_common()])
 
 
-def _relaxed(runs: list[Run]) -> str:
+def _relaxed(runs: list[MethodRow]) -> str:
     if not runs:
         return ""
     names = _counted(Counter(run.solver.name for run in runs))
@@ -115,7 +117,7 @@ def _relaxed(runs: list[Run]) -> str:
     )
 
 
-def _least(part: str, runs: list[Run]) -> str:
+def _least(part: str, runs: list[MethodRow]) -> str:
     said = []
     for level, name in enumerate(runs[0].levels):
         exact = [run for run in runs if run.error(level)[1]] or runs

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pgsr.comparison.solvers import FAMILIES
 
 
-class Text(NamedTuple):
+class Words(NamedTuple):
     """Words at a place, moved aside by `shift` pixels; `look` is a class of page.css, and `tip` is shown on hover."""
 
     x: float
@@ -19,7 +19,7 @@ class Text(NamedTuple):
     tip: str = ""
 
 
-class Mark(NamedTuple):
+class Dot(NamedTuple):
     """The mark of a family, filled or hollow."""
 
     x: float
@@ -29,7 +29,7 @@ class Mark(NamedTuple):
     tip: str
 
 
-class Line(NamedTuple):
+class Stroke(NamedTuple):
     """A line through places, straight and thin by the class `look`, or a family's curve with dashes."""
 
     look: str
@@ -37,7 +37,7 @@ class Line(NamedTuple):
     dash: str = ""
 
 
-Item = Text | Mark | Line
+Item = Words | Dot | Stroke
 
 SHAPES = {
     "disc": '<circle r="6.6"/>',
@@ -66,16 +66,16 @@ def svg(items: Iterable[Item], height: float, look: str, said: str) -> str:
 
 
 def _svg(item: Item, height: float) -> str:
-    title = "" if isinstance(item, Line) or not item.tip else f"<title>{escape(item.tip)}</title>"
+    title = "" if isinstance(item, Stroke) or not item.tip else f"<title>{escape(item.tip)}</title>"
     match item:
-        case Text(x, y, words, look, anchor, shift):
+        case Words(x, y, words, look, anchor, shift):
             place = f'x="{x:.2f}%" y="{y:.1f}" dx="{shift:g}" text-anchor="{anchor}"'
             place += ' display="none"' * ("thin" in look)  # page.css shows these; not all viewers keep it
             return f'<text class="{look}" {place}>{escape(words)}{title}</text>'
-        case Mark(x, y, family, full):
+        case Dot(x, y, family, full):
             look = f"mark {slug(family)} {'full' if full else 'open'}"
             return f'<use href="#m-{FAMILIES[family][0]}" class="{look}" x="{x:.2f}%" y="{y:g}">{title}</use>'
-        case Line(look, points, dash):
+        case Stroke(look, points, dash):
             path = "L".join(f"{x:.2f} {y:.2f}" for x, y in points)
             box = f'width="100%" height="{height:g}" viewBox="0 0 100 {height:g}" preserveAspectRatio="none"'
             return f'<svg {box}><path class="{look}" d="M{path}" stroke-dasharray="{dash}"/></svg>'

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgsr.comparison.findings import findings, headline
-from pgsr.comparison.items import SYMBOLS, Mark, slug, svg
+from pgsr.comparison.items import SYMBOLS, Dot, slug, svg
 from pgsr.comparison.profile import TALL, profile
-from pgsr.comparison.runs import Problem, by_kind, read, scored
+from pgsr.comparison.runs import ProblemRows, by_kind, read, scored
 from pgsr.comparison.solvers import FAMILIES
-from pgsr.comparison.strips import HEIGHT, TITLES, Scale, spoken, strip
+from pgsr.comparison.strips import HEIGHT, TITLES, TimeScale, spoken, strip
 from pgsr.comparison.tables import errors_table, problem_table
 from pgsr.comparison.wording import math, short_part
 
@@ -88,9 +88,9 @@ def fragment(rows: "pd.DataFrame") -> str:
     return f'{_style()}<div class="compare">{SYMBOLS}<p><b>{head}</b></p>{strips}{bars}{tables}</div>'
 
 
-def _strips(problems: list[Problem]) -> str:
+def _strips(problems: list[ProblemRows]) -> str:
     """A row per problem and a column per hierarchy."""
-    parts, scale = list(dict.fromkeys(problem.part for problem in problems)), Scale.of(problems)
+    parts, scale = list(dict.fromkeys(problem.part for problem in problems)), TimeScale.of(problems)
     names = {part: escape(short_part(part)) for part in parts}
     html, axis = "", svg(scale.axis(), 20, "axis", "")
     for real, group in by_kind(problems).items():
@@ -110,11 +110,11 @@ def _strips(problems: list[Problem]) -> str:
     return f'<div class="strips" style="--parts:{len(parts)}">{html}</div>'
 
 
-def _legend(problems: list[Problem]) -> str:
+def _legend(problems: list[ProblemRows]) -> str:
     there = {run.solver.family for problem in problems for run in problem.runs}
     words = {"pgsr": "pgsr, its own algorithms", "OR-tools": "OR-tools (GLOP, PDLP, CP-SAT, flow)"}
     keys = "".join(
-        f'<span class="key {slug(name)}">{svg([Mark(50, 9, name, True, "")], 18, "", "")}{words.get(name, name)}</span>'
+        f'<span class="key {slug(name)}">{svg([Dot(50, 9, name, True, "")], 18, "", "")}{words.get(name, name)}</span>'
         for name in FAMILIES
         if name in there
     )

@@ -3,8 +3,8 @@
 from math import log10
 from statistics import fmean
 
-from pgsr.comparison.items import Item, Line, Text, slug
-from pgsr.comparison.runs import Problem
+from pgsr.comparison.items import Item, Stroke, Words, slug
+from pgsr.comparison.runs import ProblemRows
 
 TALL = 270.0
 """Pixels from no problem to all."""
@@ -16,7 +16,7 @@ FEWEST = 3
 """Problems below which a share says nothing."""
 
 
-def profiles(problems: list[Problem]) -> tuple[int, dict[tuple[str, str], list[float]]]:
+def profiles(problems: list[ProblemRows]) -> tuple[int, dict[tuple[str, str], list[float]]]:
     """Compute every solver's ratios to the fastest proof, over the problems that two solvers or more were asked.
 
     Returns:
@@ -35,7 +35,7 @@ def profiles(problems: list[Problem]) -> tuple[int, dict[tuple[str, str], list[f
     return len(asked), {solver: sorted(found[solver]) for solver in order}
 
 
-def profile(problems: list[Problem]) -> list[Item]:
+def profile(problems: list[ProblemRows]) -> list[Item]:
     """Draw the profiles with the solvers' names at the right; nothing for too few problems."""
     n, rows = profiles(problems)
     if n < FEWEST:
@@ -47,22 +47,22 @@ def profile(problems: list[Problem]) -> list[Item]:
     items: list[Item] = []
     for tick in ticks:
         x = 100 * log10(tick) / end
-        items += [Line("grid", [(x, 0), (x, TALL)]), Text(x, TALL + 16, f"{tick:,.0f}", "tick", "middle")]
+        items += [Stroke("grid", [(x, 0), (x, TALL)]), Words(x, TALL + 16, f"{tick:,.0f}", "tick", "middle")]
     for share in (0, 0.25, 0.5, 0.75, 1):
         y = TALL * (1 - share)
-        items += [Line("grid", [(0, y), (100, y)]), Text(0, y + 4, f"{100 * share:.0f} %", "tick", "end", -6)]
+        items += [Stroke("grid", [(0, y), (100, y)]), Words(0, y + 4, f"{100 * share:.0f} %", "tick", "end", -6)]
     for (solver, family), ratios in reversed(rows.items()):
         points = [(0.0, TALL * (1 - ratios.count(1.0) / n))]
         for done, ratio in enumerate(ratios, 1):
             if ratio > 1:
                 x = 100 * log10(ratio) / end
                 points += [(x, points[-1][1]), (x, TALL * (1 - done / n))]
-        items.append(Line(f"curve {slug(family)}", [*points, (100.0, points[-1][1])], DASHES.get(solver, "")))
+        items.append(Stroke(f"curve {slug(family)}", [*points, (100.0, points[-1][1])], DASHES.get(solver, "")))
     places = _apart([TALL * (1 - len(ratios) / n) for ratios in rows.values()], 17)
     for ((solver, family), ratios), y in zip(rows.items(), places, strict=True):
         tried = sum(any(run.solver.name == solver for run in problem.runs) for problem in problems)
         said = f"{solver}: proved {len(ratios)} of {n}; it was tried on {tried}"
-        items.append(Text(100, y + 4, f"{solver} {len(ratios)}/{n}", f"end {slug(family)}", "start", 8, said))
+        items.append(Words(100, y + 4, f"{solver} {len(ratios)}/{n}", f"end {slug(family)}", "start", 8, said))
     return items
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Run:
+class MethodRow:
     """One method on one problem, or one release, from its row."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
@@ -47,20 +47,20 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProblemRows:
     """One problem on one hierarchy, the `part`, with all runs; `real` if it is one in real numbers."""
 
     part: str
     name: str
     sentence: str
     real: bool
-    runs: list[Run]
+    runs: list[MethodRow]
 
     @property
-    def proved(self) -> list[Run]:
+    def proved(self) -> list[MethodRow]:
         return sorted((run for run in self.runs if run.proved), key=lambda run: run.seconds)
 
-    def first(self, ours: bool) -> Run | None:
+    def first(self, ours: bool) -> MethodRow | None:
         """Find the fastest proof, ours or a solver's."""
         return next((run for run in self.proved if run.ours is ours), None)
 
@@ -78,7 +78,7 @@ class Problem:
             return (max(values) - min(values)) / max(1.0, abs(min(values)))
         return inf if len({run.text("objective_exact") for run in self.proved}) > 1 else 0.0
 
-    def label(self, run: Run) -> str:
+    def label(self, run: MethodRow) -> str:
         """Name a run in few letters: its solver, and the interface where the solver is there twice."""
         if run.ours:
             mine = self.first(True)
@@ -89,27 +89,27 @@ class Problem:
         return f"{run.solver.name} ({run.solver.route})" if again and run.solver.route else run.solver.name
 
 
-def read(rows: "pd.DataFrame") -> tuple[list[Problem], dict[str, list[Run]]]:
+def read(rows: "pd.DataFrame") -> tuple[list[ProblemRows], dict[str, list[MethodRow]]]:
     """Read the frame of a comparison, or of several whose rows say `part`, `key` and `variant`.
 
     Returns:
         the stated problems, and the releases of every hierarchy, which answer none.
     """
-    problems: dict[tuple[str, str, str], Problem] = {}
-    releases: dict[str, list[Run]] = {}
+    problems: dict[tuple[str, str, str], ProblemRows] = {}
+    releases: dict[str, list[MethodRow]] = {}
     for row in rows.to_dict("records"):
-        run = Run(row)  # pyright: ignore[reportArgumentType]
+        run = MethodRow(row)  # pyright: ignore[reportArgumentType]
         stated, part, key = run.text("problem"), run.text("part"), run.text("key")
         if key == "releases" or stated == "release" or stated.endswith(" view"):
             releases.setdefault(part, []).append(run)
             continue
         name, _, sentence = (run.text("variant") or stated).partition(": ")
         real = stated.endswith("^r") or "mean consistency" in stated
-        problems.setdefault((part, key, stated), Problem(part, name, sentence, real, [])).runs.append(run)
+        problems.setdefault((part, key, stated), ProblemRows(part, name, sentence, real, [])).runs.append(run)
     return list(problems.values()), releases
 
 
-def scored(problems: list[Problem], releases: dict[str, list[Run]]) -> dict[str, list[Run]]:
+def scored(problems: list[ProblemRows], releases: dict[str, list[MethodRow]]) -> dict[str, list[MethodRow]]:
     """Choose the runs whose errors are set side by side: releases, or all answers if the rows have no `key`.
 
     They are sorted by the geometric mean of their errors over the levels.
@@ -118,16 +118,16 @@ def scored(problems: list[Problem], releases: dict[str, list[Run]]) -> dict[str,
         others = [run for run in problem.runs if not run.text("key")]
         releases = releases | {problem.part: [*releases.get(problem.part, []), *others]}
 
-    def mean(run: Run) -> float:
+    def mean(run: MethodRow) -> float:
         return fsum(log(max(run.error(level)[0], 0.1)) for level in range(len(run.levels)))
 
     known = {part: sorted((r for r in runs if r.scored), key=mean) for part, runs in releases.items()}
     return {part: runs for part, runs in known.items() if runs}
 
 
-def by_kind(problems: list[Problem]) -> dict[bool, list[dict[str, Problem]]]:
+def by_kind(problems: list[ProblemRows]) -> dict[bool, list[dict[str, ProblemRows]]]:
     """Collect the problems by whether they are in real numbers: of each, those on the hierarchies by their parts."""
-    found: dict[bool, dict[tuple[str, str], dict[str, Problem]]] = {}
+    found: dict[bool, dict[tuple[str, str], dict[str, ProblemRows]]] = {}
     for problem in sorted(problems, key=lambda problem: problem.real):
         found.setdefault(problem.real, {}).setdefault((problem.name, problem.sentence), {})[problem.part] = problem
     return {real: list(group.values()) for real, group in found.items()}

@@ -1,10 +1,10 @@
 """A problem as a strip: a mark per method at its time, with names where nothing is covered."""
 
 from dataclasses import dataclass
-from math import log10
+from math import isnan, log10
 
-from pgsr.comparison.items import Item, Line, Mark, Text
-from pgsr.comparison.runs import Problem, Run
+from pgsr.comparison.items import Dot, Item, Stroke, Words
+from pgsr.comparison.runs import MethodRow, ProblemRows
 from pgsr.comparison.wording import count, factor, number, short_part, time
 
 HEIGHT, MIDDLE = 48, 24
@@ -22,14 +22,14 @@ STATUS = {"OPTIMAL": "proved optimal", "FEASIBLE": "valid, not proved", "RELAXED
 
 
 @dataclass(frozen=True)
-class Scale:
+class TimeScale:
     """The logarithmic axis of times that all strips share, from `low` to `high` seconds."""
 
     low: float
     high: float
 
     @classmethod
-    def of(cls, problems: list[Problem]) -> "Scale":
+    def of(cls, problems: list[ProblemRows]) -> "TimeScale":
         shown = [run.seconds for problem in problems for run in problem.runs if run.answered and run.seconds > 0]
         low = min(shown, default=0.01) * 0.75
         return cls(low, max(12 * low, max(shown, default=0.1) * 1.3))
@@ -41,47 +41,49 @@ class Scale:
     def ticks(self) -> list[float]:
         return [10.0**power for power in range(-7, 6) if self.low <= 10.0**power <= self.high]
 
-    def axis(self) -> list[Text]:
+    def axis(self) -> list[Words]:
         """Label the powers of ten."""
         words = {tick: f"{1000 * tick:g} ms" if tick < 0.09 else f"{tick:g} s" for tick in self.ticks}
         return [
-            *(Text(self.at(tick), 14, said, "tick", "middle") for tick, said in words.items()),
-            Text(100, 14, "pgsr is", "tick", "end", -4),
+            *(Words(self.at(tick), 14, said, "tick", "middle") for tick, said in words.items()),
+            Words(100, 14, "pgsr is", "tick", "end", -4),
         ]
 
 
-def strip(problem: Problem, scale: Scale, widths: dict[str, float]) -> list[Item]:
+def strip(problem: ProblemRows, scale: TimeScale, widths: dict[str, float]) -> list[Item]:
     """Draw a problem's runs; names are placed for strips of these pixels, each under a class of its own."""
-    items: list[Item] = [Line("grid", [(x, 0), (x, HEIGHT)]) for x in map(scale.at, scale.ticks)]
-    items.append(Line("rule", [(LEFT, MIDDLE), (LEFT + AXIS, MIDDLE)]))
+    items: list[Item] = [Stroke("grid", [(x, 0), (x, HEIGHT)]) for x in map(scale.at, scale.ticks)]
+    items.append(Stroke("rule", [(LEFT, MIDDLE), (LEFT + AXIS, MIDDLE)]))
     marks = _marks(problem, scale, min(widths.values()))
     for kind, width in widths.items():
         items += _names(problem, marks, width, kind)
     places = sorted(marks, key=lambda mark: (mark[0].ours, mark[0].proved))
-    items += [Mark(x, y, run.solver.family, run.proved, tip(run, problem)) for run, x, y in places]
+    items += [Dot(x, y, run.solver.family, run.proved, tip(run, problem)) for run, x, y in places]
     words, look = _verdict(problem)
-    items.append(Text(100, MIDDLE + 4, words, f"verdict {look}", "end", -4))
+    items.append(Words(100, MIDDLE + 4, words, f"verdict {look}", "end", -4))
     silent = [run for run in problem.runs if not run.answered]
     if silent:
         names = [problem.label(run) for run in silent]
         short = ", ".join(names)
         said = f"✕ {short}" if len(short) < 10 else f"✕ {count(len(names), 'method')}"
-        items.append(Text(100, BELOW, said, "silent", "end", -4, "\n\n".join(tip(run, problem) for run in silent)))
+        items.append(Words(100, BELOW, said, "silent", "end", -4, "\n\n".join(tip(run, problem) for run in silent)))
     return items
 
 
-def spoken(problem: Problem) -> str:
+def spoken(problem: ProblemRows) -> str:
     """Say a strip in words: every method and its time."""
     timed = sorted((run for run in problem.runs if run.answered), key=lambda run: run.seconds)
     times = ", ".join(f"{problem.label(run)} {time(run.seconds)}" for run in timed)
     return f"{problem.name}, {short_part(problem.part)}: {times or 'no answer'}"
 
 
-def tip(run: Run, problem: Problem) -> str:
+def tip(run: MethodRow, problem: ProblemRows) -> str:
     """Tell a run's name, status, time and objective, a line each."""
     lines = [run.method, f"{STATUS.get(run.status, run.status.lower().replace('_', ' '))}, {time(run.seconds)}"]
     if not run.answered:
         return "\n".join([run.method, lines[1].partition(",")[0], run.reason])
+    if isnan(run.objective):  # of a release, or of an answer that was not judged
+        return "\n".join(lines)
     lines.append(f"objective {number(run.objective)}")
     if problem.proved and not run.broken and not run.proved:
         best = problem.proved[0].objective
@@ -89,7 +91,7 @@ def tip(run: Run, problem: Problem) -> str:
     return "\n".join([*lines, f"breaks {run.broken}"] if run.broken else lines)
 
 
-def _verdict(problem: Problem) -> tuple[str, str]:
+def _verdict(problem: ProblemRows) -> tuple[str, str]:
     """Ours against the best of the others, and the class of these words."""
     if problem.duel is None:
         return ("alone" if problem.first(True) else "absent" if problem.proved else "no proof"), "mute"
@@ -99,9 +101,9 @@ def _verdict(problem: Problem) -> tuple[str, str]:
     return (f"{times}\u00d7 faster", "win") if faster else (f"{times}\u00d7 slower", "loss")
 
 
-def _marks(problem: Problem, scale: Scale, width: float) -> list[tuple[Run, float, float]]:
+def _marks(problem: ProblemRows, scale: TimeScale, width: float) -> list[tuple[MethodRow, float, float]]:
     """Place the marks; one that would cover another steps aside by six pixels."""
-    marks: list[tuple[Run, float, float]] = []
+    marks: list[tuple[MethodRow, float, float]] = []
     timed = [run for run in problem.runs if run.answered and run.seconds > 0]
     for run in sorted(timed, key=lambda run: (not run.ours, run.seconds)):
         x, shifts = scale.at(run.seconds), (0, -6, 6)
@@ -111,7 +113,7 @@ def _marks(problem: Problem, scale: Scale, width: float) -> list[tuple[Run, floa
     return marks
 
 
-def _names(problem: Problem, marks: list[tuple[Run, float, float]], width: float, kind: str) -> list[Item]:
+def _names(problem: ProblemRows, marks: list[tuple[MethodRow, float, float]], width: float, kind: str) -> list[Item]:
     """Name marks where nothing is covered: ours first, then the fastest and the slowest solver, then the rest."""
     order = sorted(marks, key=lambda mark: (not mark[0].ours, not mark[0].proved, mark[0].seconds))
     others = [mark for mark in order if not mark[0].ours]
@@ -135,7 +137,7 @@ def _names(problem: Problem, marks: list[tuple[Run, float, float]], width: float
             near = [other for name, other in boxes.items() if name != run.method] + taken
             if box[0] >= 0 and box[2] <= (LEFT + AXIS + 1) * width / 100 and not any(_cross(box, b) for b in near):
                 taken.append(box)
-                items.append(Text(x, line, label, f"name {kind}" + " ours" * run.ours, anchor, shift))
+                items.append(Words(x, line, label, f"name {kind}" + " ours" * run.ours, anchor, shift))
                 break
     return items
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pgsr.comparison.figure import figure
 from pgsr.comparison.page import fragment
 from pgsr.comparison.row import Row
-from pgsr.comparison.runs import Run
+from pgsr.comparison.runs import MethodRow
 from pgsr.comparison.solvers import solver_of
 from pgsr.comparison.tables import COMPILED, columns
 from pgsr.machine.extras import extra
@@ -59,7 +59,7 @@ def words_frame(table: Comparison) -> "pd.DataFrame":
     with extra("release"):
         import pandas as pd
 
-    runs = [Run(row) for row in table.to_frame().to_dict("records")]  # pyright: ignore[reportArgumentType]
+    runs = [MethodRow(row) for row in table.to_frame().to_dict("records")]  # pyright: ignore[reportArgumentType]
     names = {"method": [run.method for run in runs], "problem": [run.text("problem") for run in runs]}
     names |= {"status": [run.status for run in runs], "breaks": [run.broken for run in runs]}
     return pd.DataFrame(names | {head: [words for _, words in cells] for head, cells in columns(runs).items()})

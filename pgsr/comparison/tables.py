@@ -6,7 +6,7 @@ from math import isnan, nan
 
 from pgsr.comparison.findings import release_name
 from pgsr.comparison.items import slug
-from pgsr.comparison.runs import Problem, Run
+from pgsr.comparison.runs import MethodRow, ProblemRows
 from pgsr.comparison.strips import STATUS
 from pgsr.comparison.wording import factor, math, number, time
 
@@ -14,7 +14,7 @@ COMPILED = 0.5
 """Seconds from which compilation is shown; importing numba and loading compiled code take less."""
 
 
-def columns(runs: list[Run]) -> dict[str, list[tuple[float, str]]]:
+def columns(runs: list[MethodRow]) -> dict[str, list[tuple[float, str]]]:
     """Collect numbers with their words, by the heads of columns; columns without any are left out."""
     exact = all(run.error(level)[1] for run in runs if run.scored for level in range(len(run.levels)))
     found = {
@@ -34,7 +34,7 @@ def columns(runs: list[Run]) -> dict[str, list[tuple[float, str]]]:
     return {head: column for head, column in cells.items() if any(words for _, words in column)}
 
 
-def _cell(run: Run, column: str, write: Callable[[float], str]) -> tuple[float, str]:
+def _cell(run: MethodRow, column: str, write: Callable[[float], str]) -> tuple[float, str]:
     value = run.number(column) if column else run.seconds
     hidden = isnan(value) or (not run.answered and column != "compile_s") or (column == "gap" and run.broken)
     return (nan, "") if hidden else (value, write(value))
@@ -44,7 +44,7 @@ def _short(value: float) -> str:
     return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def problem_table(problem: Problem) -> str:
+def problem_table(problem: ProblemRows) -> str:
     """Write the numbers of a problem's runs, proofs first, to be unfolded."""
     runs = sorted(problem.runs, key=lambda run: (not run.answered, not run.proved, run.seconds))
     shown = {head: _bold(runs, head, column) for head, column in columns(runs).items()}
@@ -69,7 +69,7 @@ def problem_table(problem: Problem) -> str:
     )
 
 
-def _bold(runs: list[Run], head: str, column: list[tuple[float, str]]) -> list[str]:
+def _bold(runs: list[MethodRow], head: str, column: list[tuple[float, str]]) -> list[str]:
     """Mark the least among answers that break nothing, of times among proofs, unless all are equal."""
     fair = [run.answered and not run.broken and (run.proved or head != "time") for run in runs]
     able = [cell for cell, is_fair in zip(column, fair, strict=True) if is_fair and cell[1]]
@@ -82,7 +82,7 @@ def _bold(runs: list[Run], head: str, column: list[tuple[float, str]]) -> list[s
 STAR = "* groups are not as many as in truth, so the same sum is shown, which is no distance."
 
 
-def errors_table(part: str, runs: list[Run]) -> str:
+def errors_table(part: str, runs: list[MethodRow]) -> str:
     """Write a line per run and a column of bars per level; a bar's scale is its column's own."""
     body, off = "", any(not run.error(level)[1] for run in runs for level in range(len(run.levels)))
     for run in runs:

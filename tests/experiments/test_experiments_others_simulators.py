@@ -161,7 +161,7 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
         nhts2001(tmp_path)
     homes, people = small_survey(tmp_path)
     for table, file, message in (
-        (homes.drop(columns="Urban"), HOUSEHOLDS, "column 'Urban' is needed"),
+        (homes.drop(columns="Urban"), HOUSEHOLDS, "no column 'Urban'"),
         (homes.assign(Hometype="castle"), HOUSEHOLDS, "has values outside its domain"),
         (people.assign(R_sex=3), PERSONS, "column '?sex'? has values outside its domain"),
         (homes.assign(n_person_records=1), HOUSEHOLDS, f"column '?{COUNT}'? says"),

@@ -281,7 +281,7 @@ def test_a_run_of_bench_replaces_the_record(tmp_path):
 
 def test_the_files_of_results_are_those_of_experiments_and_small():
     records = (benchmark_record.FILE, history.FILE, peers.FILE, formulations.FILE, by_hand.FILE, library.ROWS)
-    of_no_experiment = (*records, library.TRAPS, benchmark_tables.ERRORS_FILE, screen.FILE)
+    of_no_experiment = (*records, library.TRAPS, benchmark_tables.ERRORS_FILE, screen.FILE, "compare.parquet")
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
     assert len(files) == 2 * len({find(identity).owner.id for identity in PUBLISHED})
     assert sum(path.stat().st_size for path in files) < 2e6

@@ -9,15 +9,11 @@ from io import StringIO
 from xml.etree import ElementTree
 
 import matplotlib as mpl
-import numpy as np
 import pytest
 import sweeps
 from smoke_cells import one_quick, smoke_cells, stored
 from typer.testing import CliRunner
 
-from pgsr import Result, Status
-from pgsr.comparison import Comparison
-from pgsr.comparison.side_by_side import Row
 from pgsr.errors import DataError
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.causes import Cause, cause_on
@@ -47,7 +43,6 @@ from pgsr.experiments.report import sections as report_sections
 from pgsr.experiments.report.content import report_blocks
 from pgsr.experiments.report.svg import smaller
 from pgsr.figures.drawing import LEVELS, log_places, new_figure
-from pgsr.methods.method import Seconds
 
 SMOKE = Profile.SMOKE
 PRINTED = Printed("T1", "Small", "first", "1", 0, "emd", 10.5, "table <1>", 10)
@@ -421,22 +416,6 @@ def test_mechanisms_keep_their_colour_between_experiments():
         assert len({look.colour for look in looks.values()}) == 1
         for label, look in looks.items():
             assert look.open == any(word in label for word in ("Clarabel", "Gurobi", "tables", "half the noise")), label
-
-
-def test_an_arm_without_an_answer_is_words_and_no_mark():
-    rows = [
-        Row(name, "M_H", Result(status, "why", seconds=Seconds(0.0, seconds, 0.0)), 1, {})
-        for name, status, seconds in (
-            ("fast", Status.OPTIMAL, 0.5), ("refused", Status.UNLICENSED, 0.0), ("late", Status.TIMED_OUT, 0.1),
-        )
-    ]  # fmt: skip
-    axes = Comparison(rows, "three arms").plot().axes[0]
-    marks = np.concatenate([np.asarray(line.get_ydata()) for line in axes.get_lines()])
-    assert marks.tolist() == [0]
-    words = {text.get_position()[1]: text for text in axes.texts}
-    assert words[1].get_text() == "no answer: unlicensed"
-    assert words[1].get_position()[0] > 0.9, "at the slow end"
-    assert words[2].get_text() == "no answer: timed out"
 
 
 def test_a_refused_solver_is_named_and_not_drawn():
