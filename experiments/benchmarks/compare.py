@@ -9,12 +9,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pgsr
 from pgsr import CountOfCounts, Hierarchy, Problem, View
 from pgsr.comparison import Comparison
 from pgsr.comparison.figure import figure
+from pgsr.comparison.findings import headline
 from pgsr.comparison.page import page
+from pgsr.comparison.runs import read
 from pgsr.comparison.side_by_side import row_of, with_best_bounds
 from pgsr.comparison.table import notes, words_frame
 from pgsr.datasets import census_like
@@ -25,10 +28,10 @@ from pgsr.experiments.data.census2000 import census2000
 from pgsr.experiments.data.kuo_taxi import kuo_taxi
 from pgsr.experiments.data.packages import flights
 from pgsr.experiments.engine.progress import Progress
-from pgsr.methods.method import Status
 from pgsr.models import Direct
-from pgsr.own_methods import METHODS
-from pgsr.problems.tolerances import ACCEPTED_GAP
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Data(StrEnum):
@@ -220,32 +223,8 @@ def compared(
 
 
 def verdict(sections: Sequence[VariantSection]) -> str:
-    """Say in a sentence whether all proved optima agree, and where a method of pgsr proved one first.
-
-    Only problems count where a method of pgsr and a solver answered.
-    """
-    differ, unproved, n, own, first = [], [], 0, 0, 0
-    ours = {repr(entry.method) for entry in METHODS}
-    for section in sections:
-        if section.key == "releases":
-            continue
-        n += 1
-        proved = [row for row in section.table.rows if row.status is Status.OPTIMAL]
-        optima = [float(row.result.certificate.objective or 0) for row in proved if row.result.certificate]
-        name = section.table.title.partition(":")[0]
-        if not optima:
-            unproved.append(name)
-        elif max(optima) - min(optima) > ACCEPTED_GAP * max(1.0, min(optima)):
-            differ.append(name)
-        labels = {row.method for row in section.table.rows}
-        if labels & ours and labels - ours:
-            own += 1
-            fastest = min(proved, key=lambda row: row.result.seconds.total, default=None)
-            first += fastest is not None and fastest.method in ours
-    said = f"{n - len(unproved) - len(differ)} of {n} problems: all proved optima agree"
-    said += f"; nothing proves {', '.join(unproved)}" if unproved else ""
-    said += f"; optima differ of {', '.join(differ)}" if differ else ""
-    return f"{said}; pgsr first in {first} of {own} where it has an algorithm" if n else "releases alone: no optimum"
+    """Say in a sentence whether all proved optima agree, and where a method of pgsr proved one first."""
+    return headline(*read(_rows(sections)))
 
 
 def writable(folder: Path) -> Path:
@@ -267,20 +246,24 @@ def write(sections: Sequence[VariantSection], folder: Path, name: str, about: st
 
     The page begins with `about`, which is HTML.
     """
+    parquet, png, html = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
+    rows = _rows(sections)
+    rows.to_parquet(parquet, index=False)
+    figure(rows).savefig(png, dpi=100)
+    html.write_text(page(rows, about), encoding="utf-8")
+    return parquet, png, html
+
+
+def _rows(sections: Sequence[VariantSection]) -> "pd.DataFrame":
     import pandas as pd
 
-    parquet, png, html = (folder / f"{name}.{ending}" for ending in ("parquet", "png", "html"))
     tables = []
     for section in sections:
         frame = section.table.to_frame()
         for column, value in (("variant", section.table.title), ("key", section.key), ("part", section.part)):
             frame.insert(0, column, value)
         tables.append(frame)
-    rows = pd.concat(tables, ignore_index=True)
-    rows.to_parquet(parquet, index=False)
-    figure(rows).savefig(png, dpi=100)
-    html.write_text(page(rows, about), encoding="utf-8")
-    return parquet, png, html
+    return pd.concat(tables, ignore_index=True)
 
 
 def notes_text(sections: Sequence[VariantSection]) -> str:

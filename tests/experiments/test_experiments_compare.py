@@ -12,9 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pgsr import CountOfCounts, Hierarchy, Result, Status, View
-from pgsr.certificates import Certificate
-from pgsr.comparison import Comparison
-from pgsr.comparison.row import Row
 from pgsr.data import Split
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import compare as comparing
@@ -24,14 +21,13 @@ from pgsr.experiments.benchmarks.compare import (
     VariantSection,
     compared,
     notes_text,
-    verdict,
 )
 from pgsr.experiments.benchmarks.lanes import Lanes
 from pgsr.experiments.benchmarks.variants import INTERFACES, KEYS, VARIANTS, NoisyVariants, Size, chosen
 from pgsr.experiments.commands.comparison import compare_table
 from pgsr.experiments.commands.complete import app
 from pgsr.methods.catalogue import Use
-from pgsr.methods.method import PostProcess, Seconds
+from pgsr.methods.method import PostProcess
 from pgsr.models.catalogue import SOLVERS as ALL_SOLVERS
 from pgsr.noise import Measurement
 from pgsr.privacy.laws.per_level import GeometricNoise
@@ -202,32 +198,6 @@ def test_the_page_of_ones_own_table_is_made_again_by_its_script(tmp_path, monkey
     runpy.run_path(str(script))
     optimum = r"<td>MeanConsistency\(\)</td>\s*<td>mean consistency</td>\s*<td>OPTIMAL</td>\s*<td>([\d.,]+)</td>"
     assert re.findall(optimum, page.read_text()) == re.findall(optimum, first) != []
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ([("TreeProjection()", 5, 1.0), ("Gurobi()", 5, 2.0)], "1 of 1, pgsr first in 1 of 1"),
-        ([("TreeProjection()", 5, 3.0), ("Gurobi()", 5, 2.0)], "1 of 1, pgsr first in 0 of 1"),
-        ([("TreeProjection()", 5, 1.0), ("Gurobi()", 6, 2.0)], "0 of 1; optima differ of M_H, pgsr first in 1 of 1"),
-        (
-            [("TreeProjection()", None, 1.0), ("Scip()", None, 2.0)],
-            "0 of 1; nothing proves M_H, pgsr first in 0 of 1",
-        ),
-        ([("Gurobi()", 5, 1.0)], "1 of 1, pgsr first in 0 of 0"),
-    ],
-)
-def test_the_verdict_is_computed_from_the_rows(rows, said: str) -> None:
-    made = []
-    for label, optimum, seconds in rows:
-        known = Certificate("M_H", optimum, optimum, "exchange test", {})
-        status = Status.FEASIBLE if optimum is None else Status.OPTIMAL
-        made.append(Row(label, "M_H", Result(status, "", certificate=known, seconds=Seconds(0.0, seconds)), 0))
-    agree, _, first = said.rpartition(", ")
-    agree = agree.replace(" of 1", " of 1 problems: all proved optima agree", 1)
-    whole_said = f"{agree}; {first} where it has an algorithm"
-    assert verdict([VariantSection("m_h", "tiny", Comparison(made, "M_H: counts"))]) == whole_said
-    assert verdict([VariantSection("releases", "tiny", Comparison(made, "releases"))]) == "releases alone: no optimum"
 
 
 def test_names_and_titles_say_what_is_compared() -> None:
