@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-FILES = ("commands/comparing.py", "commands/showing.py", "commands/benchmarks.py", "commands/registered.py")
+FILES = ("commands/comparison.py", "commands/results.py", "commands/benchmarks.py", "commands/experiments.py")
 """The files of commands, in the order of the help."""
 
 GROUPS = ("data", "lib")

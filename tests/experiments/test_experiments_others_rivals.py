@@ -1,6 +1,7 @@
 """Other authors' mechanisms: privacy on all small worlds, and what their papers say of them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import comb, exp
@@ -133,6 +134,27 @@ def mean_distance(mechanism: Additive, counts: np.ndarray, epsilon: Fraction, re
     return float(np.mean([distance(row, counts) for row in released]))
 
 
+def test_cyclic_noise_beats_histogram_noise_and_privelet() -> None:
+    """Figure 3 of Kohli and Laskowski 2026: errors by the earth mover's distance, least for the cyclic noise.
+
+    As there, negative counts are cut off after all three, and the rest is scaled.
+    """
+
+    def clipped(noisy, groups, max_size, law):
+        return np.array([privelet.inverse(y, int(n), max_size) for y, n in zip(noisy, groups, strict=True)])
+
+    plain = Additive("plain", np.array, lambda max_size: 2, lambda noisy, groups, max_size, law: np.array(noisy, float))
+    haar = replace(privelet.MECHANISM, estimate=clipped)
+    for max_size in (20, 50, 100):
+        sizes = np.arange(max_size + 1)
+        counts = np.rint(100_000 * np.exp(-((sizes - max_size / 3) ** 2) / (max_size / 4) ** 2) / max_size).astype(int)
+        cyclic, histogram, wavelets = (
+            mean_distance(each, counts, Fraction(1)) for each in (cyclic_laplace.MECHANISM, plain, haar)
+        )
+        assert cyclic < histogram, max_size
+        assert cyclic < wavelets, max_size
+
+
 def test_privelet_keeps_the_variance_of_its_lemma() -> None:
     """The exact variance of every range of sizes is at most (2 + h) lambda^2, and the inverse is one."""
     for h in (1, 2, 4, 6):
@@ -210,6 +232,15 @@ def test_draws_of_partitions_have_their_law() -> None:
     law = partitions_law(counts, 0.8)
     chi = sum((seen.get(each, 0) - draws * mass) ** 2 / (draws * mass) for each, mass in law.items())
     assert chi < 45  # 19 degrees of freedom: beyond with probability 0.0007
+
+
+def test_partitions_grow_as_conjectured() -> None:
+    """Blocki 2019 conjectures an L1 error of sqrt(N / epsilon); one group has each size 1..n: N = n (n + 1) / 2."""
+    generator = rng_of(4)
+    for n, epsilon in product((50, 200), (2.0, 0.5, 0.1)):
+        counts = np.array([0] + [1] * n + [0] * (n // 2))
+        errors = [distance(partitions.draw(counts, epsilon, generator), counts) for _ in range(8)]
+        assert 0.7 < np.mean(errors) / (n * (n + 1) / 2 / epsilon) ** 0.5 < 1.7, (n, epsilon)
 
 
 def test_a_tail_begins_where_counts_sink_into_the_noise() -> None:

@@ -143,16 +143,6 @@ def test_a_changed_model_has_no_word_on_the_problem(method, norm):
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
-def test_a_changed_model_without_solution_says_nothing_of_the_problem(method):
-    problem = demo().where(total(("US", "MI")) <= 9)
-    if method == MathOpt("PDLP"):
-        problem = problem.relaxed()
-    result = with_at_most(method.model(problem), -1).solve(problem)
-    assert result.status is Status.FAILED
-    assert re.search(CHANGED, result.reason)
-
-
-@pytest.mark.parametrize("method", METHODS, ids=repr)
 @pytest.mark.parametrize("name", ["M_c L1", "conditions"])
 def test_solving_and_travelling_change_no_model(name, method):
     for problem in (problem_of(name, 0), problem_of(name, 0, relaxed=True)):
@@ -163,20 +153,6 @@ def test_solving_and_travelling_change_no_model(name, method):
             for one in (model, again):
                 one.optimize(0.2)
                 assert not one.changed
-
-
-def test_a_changed_relaxation_takes_no_duals():
-    problem = demo().relaxed()
-    model = Gurobi().model(problem)
-    assert model.solve(problem).status is Status.OPTIMAL
-    model.native.addConstr(model.x[1][0, 1] >= 4)
-    model.native.optimize()
-    result = model.judge()
-    assert result.status is Status.FEASIBLE
-    assert re.search(CHANGED, result.reason)
-    assert result.certificate.bound is None
-    stated = demo().where(cells(("US", "GA"), size=1) >= 4)
-    assert Gurobi().model(stated).solve(stated).status is Status.OPTIMAL
 
 
 @pytest.mark.filterwarnings("error")
