@@ -39,6 +39,7 @@ SEARCHED_LATER = {"tutorials": 0.3, "reference": 0.05}
 """The factors of a search on what it finds in these folders."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:)([^)#\s]+)(#[^)\s]*)?\)")
+FIGURE = re.compile(r"(!\[[^\]]*\])\(docs/")
 FENCED = re.compile(r"^(```.*?^```$)", re.MULTILINE | re.DOTALL)
 TITLED = re.compile(r"^```(\w+) ([\w.]+)$", re.MULTILINE)
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
@@ -84,6 +85,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri.startswith("reference/"):
         return markdown  # formulas of docstrings look like links
     pieces = FENCED.split(TITLED.sub(r'```\1 title="\2"', markdown))
+    pieces = [FIGURE.sub(r"\1(", piece) for piece in pieces]  # of the front page, which lies above docs/
     link = partial(_link, _source(page.file.src_uri), Path(page.file.src_uri).parent)
     return "".join(piece if piece.startswith("```") else LINK.sub(link, piece) for piece in pieces)
 
