@@ -23,7 +23,7 @@ homes""", "900 400 90"),
     "solves it": ("result = pgsr.solve(problem)\nresult", "OPTIMAL"),
     "looks at the answer": ("result.estimate", "New York 0"),
     "asks who else would": ("pgsr.solvers(problem)", "highs"),
-    "compares": ("pgsr.compare(problem, ['pgsr', 'highs'], truth=homes, progress=False)", "OPTIMAL"),
+    "compares": ("pgsr.compare(problem, ['pgsr', 'highs'], truth=homes, progress=False)", "proved optimal"),
     "plans": ("pgsr.plan(homes, 'cumulative', 'posterior', epsilon=1, replicates=2)", "state"),
     "exports": ("""released.intervals().to_frame().to_csv("released.csv", index=False)
 pd.read_csv("released.csv").tail(3)""", "estimate"),
