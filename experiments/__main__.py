@@ -19,7 +19,7 @@ def main() -> None:
         list_commands(app)
     elif sys.argv[1:2] in (["compare"], ["show"]):
         with extra_of_command("experiments"):
-            import_module(f"pgsr.experiments.commands.{'comparing' if sys.argv[1] == 'compare' else 'showing'}")
+            import_module(f"pgsr.experiments.commands.{'comparison' if sys.argv[1] == 'compare' else 'results'}")
     else:
         with extra_of_command("experiments"):
             from pgsr.experiments.commands import complete  # noqa: F401

@@ -87,7 +87,7 @@ def _arm(target: Problem | Measurement, given: Any) -> Arm:
 
 def _is_outside(target: Problem | Measurement, given: Any) -> bool:
     """Say whether it is an answer, not what makes one; a frame has an `apply`, a CVXPY model a `solve` of its own."""
-    solved = hasattr(given, "to_numpy") or hasattr(given, "variables")
+    solved = hasattr(given, "to_numpy") or type(given).__module__.partition(".")[0] in ("cvxpy", "gurobipy")
     makes = isinstance(given, Method | PostProcess | type) or callable(given) or hasattr(given, "solve")
     return isinstance(target, Problem) and (solved or not makes)
 

@@ -154,7 +154,10 @@ def r6_views_hang_on_public_facts() -> None:
 
 def r6_shares_hang_on_the_noisy_root() -> None:
     """Data sets with the same first values get the same shares; the levels spend epsilon together, the root once."""
-    step, tree = Geometric(SplitByRoot(), 1, "root"), Hierarchy.from_paths([("root", f"{leaf}") for leaf in range(30)])
+    step, tree = (
+        Geometric(SplitByRoot(), "1/5", "root"),
+        Hierarchy.from_paths([("root", f"{leaf}") for leaf in range(30)]),
+    )
     few, wide, found = np.append([10, 10, 6, 4], np.zeros(57, int)), np.arange(61) % 2, []
     for leaf in (few, wide):
         with noise_by(lambda law, values, stream: values.__setitem__(slice(None), np.arange(len(values)) + 1)):
@@ -162,7 +165,7 @@ def r6_shares_hang_on_the_noisy_root() -> None:
     assert found[0].noise == found[1].noise, f"{found[0].noise} and {found[1].noise} by the same first values"
     truth = CountOfCounts(tree, [np.arange(2_000) % 2] * 30, "many sizes")
     measured, exact_root = step.measure(truth, Seeded("once")), cumulative(truth.row(0))
-    assert sum(level.epsilon for level in measured.noise) == 1, "the second step has more than what is left"
+    assert sum(level.epsilon for level in measured.noise) == step.epsilon, "the second step has more than what is left"
     noises = measured.first_root - exact_root, measured.row(0) - exact_root
     assert 0.2 < np.corrcoef(*noises)[0, 1] < 0.9, "the root was drawn anew, and costs both times"
 

@@ -190,7 +190,7 @@ def test_the_command_refuses_in_the_users_words(tmp_path):
     (tmp_path / "there.csv").write_text("")
     for arguments, word in [
         ((folder, "--kind", "exact"), "bootstrap or band"),
-        ((folder, "--statistic", "median"), "quantile:0.5"),
+        ((folder, "--statistic", "middle"), "mean, median"),
         ((folder, "--region", "US/HI"), "no region"),
         ((folder, "--output", tmp_path / "there.csv"), "exists"),
         ((folder, "--output", folder / "new.csv"), "another place"),

@@ -21,7 +21,7 @@ from pgsr.release.terms.plan import Plan
 MOST_IN_SUMS = 2**50
 """The most groups times levels for which prices of sums, added up along a branch, stay within 64 bits."""
 
-_AT_REST = 450_000_000
+_AT_REST = 400_000_000
 """The bytes of a process that has loaded its libraries and compiled code."""
 
 
