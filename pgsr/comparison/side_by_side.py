@@ -24,7 +24,6 @@ from pgsr.methods.method import ANSWERED, Method, PostProcess, Result, Seconds, 
 from pgsr.methods.toys import toy_of
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy.budget import Number, exact
-from pgsr.privacy.laws.per_level import spent_text
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP
 
@@ -93,7 +92,8 @@ def compare(
     for label, target, solver in bar:
         bar.set_postfix_str(label)
         rows.append(row_of(label, target, *answered(target, solver, time_limit, worker), truth, epsilon))
-    return Comparison(with_best_bounds(rows, [target for _, target, _ in arms]), _title(problem))
+    title = f"{problem.label} of {problem.hierarchy.n_regions:,} regions, sizes 0 to {problem.max_size:,}"
+    return Comparison(with_best_bounds(rows, [target for _, target, _ in arms]), title, time_limit)
 
 
 def row_of(
@@ -130,13 +130,6 @@ def _bounded(row: Row, best: Certificate | None) -> Row:
     if known.bound is not None and known.bound_by in OUR_PROOFS and known.bound >= best.bound:
         return row
     return replace(row, result=replace(row.result, certificate=known.with_bound(best.bound, best.bound_by)))
-
-
-def _title(problem: Problem | Measurement) -> str:
-    if isinstance(problem, Measurement):
-        return repr(problem)
-    spent = "" if problem.noise is None else f", {spent_text(problem.noise)}"
-    return f"{problem!r}, {problem.view!r}, {problem.hierarchy!r}, sizes 0..{problem.max_size:,}{spent}"
 
 
 def _parsed(problem: Problem | Measurement, arm: Arm) -> tuple[str, Measurement | Problem, Method | PostProcess]:

@@ -1,7 +1,6 @@
 """Methods side by side, by their names: on one problem, or on one measurement."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from pgsr.checks import require_kind
@@ -63,9 +62,7 @@ def compare(
     if isinstance(methods, str | Method | PostProcess | Problem) or not isinstance(methods, Iterable):
         raise ArgumentError(f'methods is {methods!r}; give a list, such as ["pgsr", "gurobi"]')
     arms = [_arm(problem, given) for given in methods]
-    table = side_by_side.compare(problem, arms, time_limit, truth, progress, epsilon, isolate)
-    title = f"{problem.label} of {problem.hierarchy.n_regions:,} regions, sizes 0 to {problem.max_size:,}"
-    return replace(table, title=title, time_limit=time_limit)
+    return side_by_side.compare(problem, arms, time_limit, truth, progress, epsilon, isolate)
 
 
 def _arm(target: Problem | Measurement, given: Any) -> Arm:
