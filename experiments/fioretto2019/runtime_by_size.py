@@ -296,7 +296,7 @@ EXPERIMENT = Experiment(
     profiles={
         Profile.SMOKE: Scale((TAXI_SMALL,), (Fraction(1),), replicates=1, **_grid(2, (2, 3))),
         Profile.QUICK: Scale((TAXI, KUO_TAXI), (Fraction(1),), replicates=1, **_grid(6, (5, 10, 20, 30, 40, 50))),
-        Profile.REDUCED: Scale((KUO_TAXI, TAXI), (Fraction(1),), replicates=2, **_grid(60, range(5, 51, 5))),
+        Profile.REDUCED: Scale((KUO_TAXI, TAXI), (Fraction(1),), replicates=5, **_grid(60, range(5, 51, 5))),
         Profile.PAPER: Scale(
             (TAXI, KUO_TAXI), (Fraction(1, 10), Fraction(1)), replicates=5, **_grid(PAPERS_LIMIT, range(5, 51, 5))
         ),
