@@ -202,9 +202,9 @@ def test_settled_sizes_have_the_posterior_that_all_windows_find(view: AnyView) -
     evidence = Evidence(view, noisy, len(noisy) - (view is View.CUMULATIVE), LAW, 89, 89, 40)
     about = evidence.pilot().astype(float), np.full(40, 60.0), mu, np.full(40, SHAPE), 1e-9
     whole = evidence.marginals(*about)
-    settled = evidence.settled(whole.mean, whole.variance)
+    settled = evidence.settled(whole.mean, whole.variance, 1e-9)
     assert 5 <= settled < 39
-    assert whole.variance[settled] <= SETTLED < whole.variance[settled - 1]
+    assert whole.variance[settled] <= SETTLED * 1e-9 < whole.variance[settled - 1]
     found = evidence.marginals(*about, settled)
     for name, value in vars(whole).items():
         np.testing.assert_allclose(getattr(found, name), value, atol=1e-8, err_msg=name)

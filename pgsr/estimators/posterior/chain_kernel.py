@@ -28,6 +28,9 @@ CUT = 1e-12
 LEAST = 1e-290
 """No likelihood of a noisy count is a smaller part of that of the next one."""
 
+SMALL = 1e-200
+"""Factors are multiplied up to a product as small as this, or as large as its inverse, before its logarithm is taken."""
+
 NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""
 
@@ -101,8 +104,8 @@ def forward_backward(noisy, prior, window, room, moments):
         else:
             # b[s - 1](c) = sum over x of q[s](x) w[s](c + x) b[s](c + x): q in `steps`, w b in `after`.
             least = max(0, low[s] - top[s - 1])
-            first, last, _ = masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
-            state_weights(noisy, s, bottom[s], top[s], weight)
+            first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+            weights(noisy, s, bottom[s], top[s], weight)
             for c in range(n_states):
                 after[c] *= weight[c]
             # P(c[s - 1] = c, x[s] = x | y) ~ f[s - 1](c) q[s](x) w[s](c + x) b[s](c + x): the sums over both of 1, x
@@ -187,7 +190,7 @@ def draw(noisy, prior, window, room, uniforms, out):
         out[d, n - 1] = c
     for s in range(n - 1, 0, -1):
         least = max(0, low[s] - top[s - 1])
-        first, last, _ = masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
+        first, last, _ = step_masses(noisy, s, least, high[s] - bottom[s - 1], mu[s], shape[s], steps)
         there = forward[s - 1]
         for d in range(len(out)):
             # Of all x with mass for which c[s] - x is a state, the one where the running sum of
@@ -224,17 +227,19 @@ def forward_pass(noisy, prior, window, room):
     mu, shape = prior
     forward, bottom, top, steps, weight = room.forward, room.bottom, room.top, room.steps, room.weight
     n, wanted = len(mu), len(noisy.anchor) > 0
-    log_evidence = 0.0
+    # Logarithms are taken of products over many sizes: of what is normalised, and of the masses of counts of 0, which
+    # are (k / (k + mu))^k.
+    log_evidence, sums, of_none, k = 0.0, 1.0, 1.0, shape[0]
     exponents = 0
     for s in range(min(settled + 1, n)):
         # The states that a step with mass leads to from those of s - 1, and their weights w[s].
         below = bottom[s - 1] if s > 0 else 0
         above = top[s - 1] if s > 0 else 0
         least = max(0, low[s] - above)
-        first, last, peak = masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
+        first, last, peak = step_masses(noisy, s, least, high[s] - below, mu[s], shape[s], steps)
         start = max(low[s], below + first)
         stop = min(high[s], above + last)
-        exponents += state_weights(noisy, s, start, stop, weight)
+        exponents += weights(noisy, s, start, stop, weight)
         # f[s](c) ~ w[s](c) sum over x of q[s](x) f[s - 1](c - x), with f[-1] all at 0.
         here = forward[s]
         for c in range(stop - start + 1):
@@ -256,7 +261,17 @@ def forward_pass(noisy, prior, window, room):
         if not total > 0.0:
             return -np.inf
         if wanted:
-            log_evidence += log(total) + log_mass(peak, mu[s], shape[s])
+            sums *= total
+            if not SMALL < sums < 1.0 / SMALL:
+                log_evidence += log(sums)
+                sums = 1.0
+            if peak > 0:
+                log_evidence += log_mass(peak, mu[s], shape[s])
+            else:
+                if shape[s] != k or of_none < SMALL:
+                    log_evidence += k * log(of_none)
+                    of_none, k = 1.0, shape[s]
+                of_none *= k / (k + mu[s])
             exponents += exponent_at(noisy, s, start, peak)
         # States that are all but impossible are dropped at both ends; what is left moves to the front.
         left = 0
@@ -272,9 +287,12 @@ def forward_pass(noisy, prior, window, room):
     for s in range(settled + 1, n):
         bottom[s] = top[s] = most
         if wanted:
-            log_evidence += log_mass(0, mu[s], shape[s])
+            if shape[s] != k or of_none < SMALL:
+                log_evidence += k * log(of_none)
+                of_none, k = 1.0, shape[s]
+            of_none *= k / (k + mu[s])
             exponents += exponent_at(noisy, s, most, 0)
-    return log_evidence + noisy.log_base * exponents
+    return log_evidence + log(sums) + k * log(of_none) + noisy.log_base * exponents
 
 
 @uncounted
@@ -292,25 +310,32 @@ def odds_of_one_left(noisy, s, most, mu, shape, odds):
     return one + odds
 
 
+@inlined
+def step_masses(noisy, s, least, most, mu, shape, out):
+    """Compute the masses of steps x[s] in least..most, those of noisy counts times their likelihoods."""
+    if noisy.kind == 1:
+        found = weighed_masses(noisy, noisy.y[s], least, most, mu, shape, out)
+    else:
+        found = masses(least, most, mu, shape, out)
+    return found
+
+
 @uncounted
-def masses(noisy, s, least, most, mu, shape, out):
-    """Compute the masses of steps x[s] in least..most, those of noisy counts times their likelihoods.
+def masses(least, most, mu, shape, out):
+    """Compute the masses of steps x[s] in least..most.
 
     out[x - least] is the mass of x, relative to the largest. The masses of a negative binomial distribution follow from
     each other,
 
         P(x + 1) / P(x) = (shape + x) / (x + 1) * mu / (shape + mu),
 
-    times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
+    in `weighed_masses` times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
     at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
 
     Returns:
         The first and the last step that is not negligible, and the peak.
     """
-    # P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape, whose whole part is the peak therefore.
-    peak = min(max(np.int64((shape - 1.0) * mu / shape), least), most)
-    if noisy.kind == 1:
-        return weighed_masses(noisy, noisy.y[s], least, most, peak, mu, shape, out)
+    peak = peak_of(least, most, mu, shape)
     p = mu / (shape + mu)
     out[peak - least] = 1.0
     last = peak
@@ -332,10 +357,17 @@ def masses(noisy, s, least, most, mu, shape, out):
     return first, last, peak
 
 
+@inlined
+def peak_of(least, most, mu, shape):
+    """Find the step of the largest mass: P(x + 1) / P(x) is at least 1 where x + 1 <= (shape - 1) mu / shape."""
+    return min(max(np.int64((shape - 1.0) * mu / shape), least), most)
+
+
 @uncounted
-def weighed_masses(noisy, y, least, most, peak, mu, shape, out):
+def weighed_masses(noisy, y, least, most, mu, shape, out):
     """Compute the `masses` of steps where a count y is noisy: likelihoods move the peak on, step by step."""
     law, coarse, fine = noisy.law, noisy.coarse, noisy.fine
+    peak = peak_of(least, most, mu, shape)
     p = mu / (shape + mu)
     while peak < most and weighed((shape + peak) / (peak + 1.0) * p, law, coarse, fine, y - peak) > 1.0:
         peak += 1
@@ -359,6 +391,20 @@ def weighed_masses(noisy, y, least, most, peak, mu, shape, out):
         first -= 1
         out[first - least] = mass
     return first, last, peak
+
+
+@inlined
+def weights(noisy, s, low, high, out):
+    """Do what `state_weights` does; of noisy cumulative counts and double geometric noise at once, as they are most."""
+    if s < noisy.up_to and noisy.kind == 0 and noisy.law == 0:
+        y, fine = noisy.y[s], noisy.fine
+        least = abs(y - min(max(y, low), high))
+        for c in range(high - low + 1):
+            out[c] = fine[abs(y - low - c) - least]
+        exponent = least - abs(y - low)
+    else:
+        exponent = state_weights(noisy, s, low, high, out)
+    return exponent
 
 
 @uncounted

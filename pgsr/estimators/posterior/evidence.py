@@ -1,6 +1,7 @@
 """The evidence about one region: its noisy values, and what they weigh."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,8 +32,8 @@ It is 1 where nothing is possible within the windows.
 PATIENCE = 4.0
 """How many times as wide as the first windows are those in which the prior is doubted."""
 
-SETTLED = 1e-11
-"""The variance up to which a cumulative count is settled: so small is the chance that a group is left."""
+SETTLED = 0.01
+"""The part of the mass that may lie at an edge up to which a cumulative count is settled: the chance of a group left."""
 
 WINDOW = 64
 """About how many values a window holds, by which `Threads` tells whether there is enough to do for two."""
@@ -112,7 +113,7 @@ class Evidence:
             measurement.max_size_of(region) + 1,
         )
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """The number of sizes, from 0 on, that have a measured value of their own."""
         return min(self.view.ranked_from(self.n_sizes - 1), self.measured)
@@ -153,11 +154,11 @@ class Evidence:
         deviation = float(self.law.variance_bound) ** 0.5
         return int(20 + 7 * deviation) if self.view is View.COUNTS else int(8 + 2.1 * deviation)
 
-    def settled(self, mean: np.ndarray, variance: np.ndarray) -> int:
+    def settled(self, mean: np.ndarray, variance: np.ndarray, border: float) -> int:
         """Tell from which size on all groups have been counted, given moments of c; K + 1 where that is only K."""
         if self.total is None:
             return self.n_sizes
-        doubtful = np.flatnonzero((variance > SETTLED) | (mean < self.total - 0.5))
+        doubtful = np.flatnonzero((variance > SETTLED * border) | (mean < self.total - 0.5))
         first = int(doubtful[-1]) + 1 if len(doubtful) else 1
         return first if first < self.n_sizes - 1 else self.n_sizes
 
@@ -187,7 +188,7 @@ class Evidence:
         from pgsr.estimators.posterior.chain_kernel import forward_backward
 
         settled = self.n_sizes if settled is None else settled
-        asked, widening, conflicts, patience = mu, WIDENING, iter(CONFLICTS), PATIENCE * self.half_width()
+        asked, widening, conflicts = mu, WIDENING, iter(CONFLICTS)
         # The evidence of rows is counted from the pilot on, size by size, so it must lie near the states.
         anchor = self.pilot() if self._has_rows else np.zeros(self.n_sizes, np.int64)
         while True:
@@ -204,7 +205,7 @@ class Evidence:
             widening, settled = 1.5 * widening, self.n_sizes
             if (
                 edge > CONTRADICTION
-                and (half * widening).max() > patience
+                and (half * widening).max() > PATIENCE * self.half_width()
                 and (conflict := next(conflicts, None)) is not None
             ):
                 mu, widening = self._without_conflict(centre, half, mu, shape, conflict), WIDENING

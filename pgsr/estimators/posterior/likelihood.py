@@ -44,9 +44,7 @@ class Likelihood:
             ProblemError: Gaussian noise of a standard deviation above 100,000.
         """
         if isinstance(law, DoubleGeometric):
-            n = 2 * width + 2
-            longer = 1 << n.bit_length()  # regions differ in width, and a table begins as a longer one does
-            return cls(0, np.ones(1), _geometric(law.scale, longer)[:n], -1 / float(law.scale))
+            return _geometric(law.scale, 1 << (2 * width + 2).bit_length())  # regions differ in width
         assert isinstance(law, DiscreteGaussian), "there are two laws"
         reason = refused_law(law)
         if reason is not None:
@@ -74,8 +72,8 @@ def _gaussian(sigma_squared: Fraction) -> Likelihood:
 
 
 @lru_cache(maxsize=64)
-def _geometric(scale: Fraction, length: int) -> np.ndarray:
-    return _powers(exp_minus(1 / scale), length)
+def _geometric(scale: Fraction, length: int) -> Likelihood:
+    return Likelihood(0, np.ones(1), _powers(exp_minus(1 / scale), length), -1 / float(scale))
 
 
 @lru_cache(maxsize=64)

@@ -115,9 +115,9 @@ def learn(measurement: Measurement, deadline: Deadline) -> Learned:
     start = Point(shape_of(shares, knots), deviations, dispersions)
     model = PriorModel(sizes, evidence, groups, knots, deadline)
     if measurement.public is Totals.ROOT:  # numbers of groups are better known under a prior
-        groups = numbers_of_groups(measurement, evidence, model.see(start, None).mean)
+        groups = numbers_of_groups(measurement, evidence, model.see(start, pilots).mean)
         model = replace(model, groups=groups)
-    begun = Learned(model, start, start, model.see(start, None), Scales.typical(knots, tree))
+    begun = Learned(model, start, start, model.see(start, pilots), Scales.typical(knots, tree))
     return guarded(begun)
 
 

@@ -76,6 +76,10 @@ class Seen:
     levels: tuple[LevelSeen, ...]
 
 
+Near = Seen | Sequence[np.ndarray]
+"""An earlier pass, or pilots of all regions: guesses of cumulative counts without a prior."""
+
+
 @dataclass(frozen=True, eq=False)
 class PriorModel:
     """The facts that priors are learned from.
@@ -134,28 +138,27 @@ class PriorModel:
         return means
 
     def marginals(
-        self, region: int, point: Point, beginnings: Sequence[np.ndarray], near: Seen | None, border: float
+        self, region: int, point: Point, beginnings: Sequence[np.ndarray], near: Seen, border: float
     ) -> Marginals:
         """Compute the posterior of a measured region, in windows around its cumulative counts of an earlier pass."""
         return self._under(region, self.means(region, point, beginnings), point, near, border)
 
-    def _under(self, region: int, means: np.ndarray, point: Point, near: Seen | None, border: float) -> Marginals:
+    def _under(self, region: int, means: np.ndarray, point: Point, near: Near, border: float) -> Marginals:
         """Compute the posterior of a measured region under a prior of these means."""
         about, shapes = self.evidence[region], self._shapes(region, point)
-        if near is None:
-            centre, half, settled = about.pilot(), np.full(len(means), float(about.half_width())), about.n_sizes
-        else:
-            centre, variance = near.mean[region], near.variance[region]
-            half, settled = 6.5 * np.sqrt(variance.astype(float)) + 3.0, about.settled(centre, variance)
+        if not isinstance(near, Seen):
+            return about.marginals(near[region], np.full(len(means), float(about.half_width())), means, shapes, border)
+        centre, variance = near.mean[region], near.variance[region]
+        half = 6.5 * np.sqrt(variance.astype(float)) + 3.0
         if border == ROUGH_BORDER:
             half /= WIDENING  # as they are, they hold enough of the mass
-        return about.marginals(centre, half, means, shapes, border, settled)
+        return about.marginals(centre, half, means, shapes, border, about.settled(centre, variance, border))
 
     def _shapes(self, region: int, point: Point) -> np.ndarray:
         return point.dispersions[self.tree.level_of[region]][self.knots.band]
 
-    def see(self, point: Point, near: Seen | None) -> Seen:
-        """Go through all measured regions once.
+    def see(self, point: Point, near: Near) -> Seen:
+        """Go through all measured regions once, near what an earlier pass saw or near pilots.
 
         Raises:
             Stopped: the deadline has passed.
