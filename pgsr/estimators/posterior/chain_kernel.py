@@ -29,7 +29,7 @@ LEAST = 1e-290
 """No likelihood of a noisy count is a smaller part of that of the next one."""
 
 SMALL = 1e-200
-"""Factors are multiplied up to a product as small as this, or as large as its inverse, before its logarithm is taken."""
+"""Factors are multiplied up to this, or its inverse, before the logarithm of their product is taken."""
 
 NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""
@@ -329,8 +329,9 @@ def masses(least, most, mu, shape, out):
 
         P(x + 1) / P(x) = (shape + x) / (x + 1) * mu / (shape + mu),
 
-    in `weighed_masses` times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x (for shape
-    at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are negligible.
+    in `weighed_masses` times the ratio of the likelihoods of a noisy count y (see `weighed`). The product falls with x
+    (for shape at least 1), so the masses have one peak, are computed outwards from it, and are cut off where they are
+    negligible.
 
     Returns:
         The first and the last step that is not negligible, and the peak.

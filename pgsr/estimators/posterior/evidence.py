@@ -33,7 +33,7 @@ PATIENCE = 4.0
 """How many times as wide as the first windows are those in which the prior is doubted."""
 
 SETTLED = 0.01
-"""The part of the mass that may lie at an edge up to which a cumulative count is settled: the chance of a group left."""
+"""A cumulative count is settled where the chance of a group left is this part of what may lie at an edge."""
 
 WINDOW = 64
 """About how many values a window holds, by which `Threads` tells whether there is enough to do for two."""
