@@ -511,7 +511,8 @@ def benchmarks() -> Figure:
     duels = [problem.duel for problem in asked if problem.duel]
     figure = new_figure(WIDTH, 4.1)
     figure.set_layout_engine("none")
-    said = f"pgsr is first on {sum(ratio >= 1 for ratio in duels)} of the {len(duels)} problems that it and a solver prove"
+    won = sum(ratio >= 1 for ratio in duels)
+    said = f"pgsr is first on {won} of the {len(duels)} problems that it and a solver prove"
     figure.text(0.012, 0.93, said, fontsize="large", fontweight="bold")
     for k, (real, words) in enumerate(((False, "Exact problems"), (True, "Relaxations"))):
         items = profile([problem for problem in asked if problem.real is real])

@@ -10,8 +10,8 @@ from pgsr.comparison.profile import TALL, profile
 from pgsr.comparison.runs import MethodRow, ProblemRows, by_kind, read, scored
 from pgsr.comparison.solvers import FAMILIES
 from pgsr.comparison.strips import HEIGHT, MIDDLE, TITLES, TimeScale, strip
-from pgsr.comparison.wording import factor, short_part, tex
-from pgsr.figures.drawing import new_figure
+from pgsr.comparison.wording import factor, short_part
+from pgsr.figures.drawing import new_figure, tex
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
