@@ -73,7 +73,7 @@ def tex(text: str) -> str:
         >>> tex("M_H^r, L1"), tex("Hc, total epsilon"), tex("epsilon 0.1")
         ('$M_{H}^{r}$, $L_{1}$', '$H_{c}$, total ε', 'ε = 0.1')
     """
-    greek = text.replace("$", r"\$").replace("epsilon 0", "ε = 0").replace("epsilon 1", "ε = 1").replace("epsilon", "ε")
+    greek = re.sub(r"\bepsilon( (?=\d))?", lambda found: "ε = " if found[1] else "ε", text.replace("$", r"\$"))
     return named(greek, "${}_{{{}}}", "^{{{}}}", "$")
 
 
@@ -81,9 +81,8 @@ def named(text: str, below: str, above: str, end: str) -> str:
     """Write names of problems by these forms of a letter with its index, of a power, and of the end."""
 
     def written(found: re.Match[str]) -> str:
-        *letters, power = found.groups()
-        letter, index = filter(None, letters)
-        return below.format(letter, index) + (above.format(power.replace("^", ",")) if power else "") + end
+        letter, index = filter(None, found.groups()[:-1])
+        return below.format(letter, index) + (above.format(found[7].replace("^", ",")) if found[7] else "") + end
 
     return _NAMES.sub(written, text)
 
