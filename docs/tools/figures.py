@@ -19,7 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from pgsr import CountOfCounts, Hierarchy, Problem, View, estimate
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
 from pgsr.bounds import lower_bound
-from pgsr.comparison.figure import draw
+from pgsr.comparison.figure import draw as draw_items
 from pgsr.comparison.figure import figure as comparison_figure
 from pgsr.comparison.profile import TALL, profile
 from pgsr.data.views import cumulative, ranked
@@ -451,7 +451,7 @@ def _exact_answer(axes: Axes) -> None:
     true = axes.bar(sizes, counts, 0.72, color="#D3D7DA", label="true households of Vermont (generated)")
     axes.vlines(sizes, region, exact, color=VERMILION, linewidth=1)
     (measured,) = axes.plot(sizes, region, "o", markersize=7, markerfacecolor="white", markeredgecolor=VERMILION,
-                            markeredgewidth=1.6, label=f"counts with noise, epsilon {EPSILON}")  # fmt: skip
+                            markeredgewidth=1.6, label=f"counts with noise, ε = {EPSILON}")  # fmt: skip
     (answer,) = axes.plot(sizes, exact, "o", color=BLACK, markersize=6, markeredgecolor="white", markeredgewidth=0.7,
                           label="exact answer: whole, not negative,\nadds up over 51 states")  # fmt: skip
     for size in sizes[region < 0]:
@@ -516,7 +516,7 @@ def benchmarks() -> Figure:
     figure.text(0.012, 0.93, said, fontsize="large", fontweight="bold")
     for k, (real, words) in enumerate(((False, "Exact problems"), (True, "Relaxations"))):
         items = profile([problem for problem in asked if problem.real is real])
-        draw(figure.add_axes((0.065 + 0.5 * k, 0.17, 0.31, 0.63)), items, TALL)
+        draw_items(figure.add_axes((0.065 + 0.5 * k, 0.17, 0.31, 0.63)), items, TALL)
         figure.text(0.012 + 0.5 * k, 0.855, f"{words}: share proved", fontsize="medium")
     figure.text(0.012, 0.03, "across: within how many times the time of the fastest proof, log", fontsize="small")
     return figure
