@@ -47,7 +47,7 @@ def draw_spread(axes: "Axes", values: Mapping[str, Sequence[float]], chosen: str
             axes.annotate(short(max(found)), (max(found), place), (6, 0), textcoords="offset points", color=colour,
                           fontsize="small", va="center")  # fmt: skip
     axes.set_yticks(range(len(values)), [*map(tex, values)])
-    axes.set_ylim(len(values) - 0.5, -0.5)
+    axes.set_ylim(max(len(values), 1) - 0.5, -0.5)
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     axes.set_xlim(low, high * (high / low) ** 0.2)
