@@ -30,7 +30,7 @@ from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
 from pgsr.experiments.ours.every_release import EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.experiments.report import benchmark_record, paper_tables
+from pgsr.experiments.report import paper_tables
 from pgsr.experiments.report.method_tables import method_tables
 from pgsr.experiments.report.paper_tables import markdown_table
 from pgsr.experiments.report.publication import PublishedResults, published
@@ -69,8 +69,7 @@ def quotations(folder: Path) -> dict[str, str]:
     """Compute all that may be quoted, by name, from a folder of published results and the catalogue of methods."""
     results = published(EXPERIMENTS, folder)
     frames = {experiment.id: frame for experiment, _, frame in results}
-    found = benchmark_record.quoted(benchmark_record.read(folder)) | dict(method_tables())
-    found |= peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder))
+    found = dict(method_tables()) | peers.quoted(peers.read(folder)) | formulations.quoted(formulations.read(folder))
     found |= by_hand.quoted(by_hand.read(folder))
     found |= dict(library.quoted(folder))
     found |= {f"B1.{name}": text for name, text in benchmark_tables.of_lists()}

@@ -1,6 +1,7 @@
 """The benchmark of general solvers beside pgsr, each at its best formulation, from 10^4 to 3.2 million unknowns."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,6 +9,9 @@ from typing import Any
 
 from pgsr import CountOfCounts, Problem, View
 from pgsr.algorithms import CumulativeIntegers, CumulativeProjection, TreeProjection
+from pgsr.comparison.findings import findings
+from pgsr.comparison.runs import MethodRow, ProblemRows
+from pgsr.comparison.wording import time
 from pgsr.experiments.benchmarks import scale
 from pgsr.experiments.benchmarks.scale import NationalProblem
 from pgsr.methods import Method
@@ -87,72 +91,100 @@ def main(folder: Path, say: Callable[[str], None], max_sizes: Sequence[int] = MA
     return path
 
 
-def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Collect what pages quote of a record: the table, and of `HEADLINE` the best peer at the largest size, and ours.
-
-    Example:
-        >>> common = {"problem": "M_H, integers", "unknowns": 10, "peak_mb": 1.0, "text": "OPTIMAL", "solved": True}
-        >>> rows = [{**common, "method": "X()", "ours": False, "seconds": 3.0}]
-        >>> rows += [{**common, "method": "Y()", "ours": True, "seconds": 0.5}]
-        >>> found = quoted(rows)
-        >>> found["peers.best"], found["peers.ours"]
-        ('X(), 3.0 s', '0.50 s')
-    """
-    rows, found, lines = list(rows), {}, []
-    sizes = sorted({row["unknowns"] for row in rows})
-    if not rows:
-        return {}
-    for problem in dict.fromkeys(row["problem"] for row in rows):
-        here = [row for row in rows if row["problem"] == problem]
-        methods = dict.fromkeys(row["method"] for row in sorted(here, key=lambda row: not row["ours"]))
-        for method in methods:
-            cells = [_cell(next((r for r in here if (r["method"], r["unknowns"]) == (method, n)), None)) for n in sizes]
-            first = problem if method == next(iter(methods)) else ""
-            lines.append(f"| {first} | `{method}` | {' | '.join(cells)} |")
-        ratios = [_best(here, n) for n in sizes]
-        if any(row["ours"] for row in here):
-            cells = ["" if best is None else f"**{best[2]:,.0f}**" for best in ratios]
-            lines.append(f"| | *best of the others by ours* | {' | '.join(cells)} |")
-    headline = [row for row in rows if row["problem"] == HEADLINE]
-    last = next((best for n in reversed(sizes) if (best := _best(headline, n)) is not None), None)
-    if last is not None:
-        method, seconds, ratio = last
-        found |= {"peers.best": f"{method}, {_seconds(seconds)}", "peers.ours": _seconds(seconds / ratio)}
-    head = f"| problem | method | {' | '.join(f'{n:,}' for n in sizes)} |"
-    found["peers"] = "\n".join([head, "|---|---|" + "--:|" * len(sizes), *lines])
-    return found
-
-
 def read(folder: Path) -> list[Mapping[str, Any]]:
     """Read the record from a folder of published results; no rows where there is none."""
     path = folder / FILE
     return json.loads(path.read_text("utf-8")) if path.exists() else []
 
 
-def _best(rows: Sequence[Mapping[str, Any]], unknowns: int) -> tuple[str, float, float] | None:
-    """Find the fastest of the others at a size, with its seconds and how many times longer than ours these are."""
-    here = [row for row in rows if row["unknowns"] == unknowns and row["solved"]]
-    ours, others = ([row for row in here if row["ours"] is own] for own in (True, False))
-    proved = [row for row in others if row["text"].startswith("OPTIMAL")]
-    if not ours or not proved:
-        return None
-    best = min(proved, key=lambda row: row["seconds"])
-    return best["method"], best["seconds"], best["seconds"] / ours[0]["seconds"]
+def problems(rows: Iterable[Mapping[str, Any]]) -> list[ProblemRows]:
+    """Read a record as a comparison: a problem per question and number of unknowns."""
+    found: dict[tuple[str, int], ProblemRows] = {}
+    for row in rows:
+        name, n, times = row["problem"], row["unknowns"], {"formulate_s": 0, "solve_s": row["seconds"], "round_s": 0}
+        status, reason = re.split("[:,]", row["text"])[0], row["text"]
+        run = MethodRow({**times, "status": status, "reason": reason, "method": row["method"], "problem": name})
+        found.setdefault((name, n), ProblemRows(f"{n:,} unknowns", name, "", "^r" in name, [])).runs.append(run)
+    return list(found.values())
+
+
+def quoted(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Collect what pages quote of a record: the table, who is ahead, and of `HEADLINE` at its largest size the seconds.
+
+    Example:
+        >>> common = {"problem": "M_H, integers", "unknowns": 10, "peak_mb": 1.0, "text": "OPTIMAL", "solved": True}
+        >>> rows = [{**common, "method": "Scipy()", "ours": False, "seconds": 3.0}]
+        >>> rows += [{**common, "method": "TreeProjection()", "ours": True, "seconds": 0.5}]
+        >>> found = quoted(rows)
+        >>> found["peers.best"], found["peers.ours"], found["peers.ahead"]
+        ('Scipy(), 3.00 s', '0.50 s', 'Nobody in this run.')
+    """
+    rows = list(rows)
+    if not rows:
+        return {}
+    asked = problems(rows)
+    said, found = findings(asked, {}, {}), {"peers": _table(rows, asked), "peers.ahead": _ahead(asked)}
+    found |= {"peers.fastest": said["Fastest"], "peers.silent": said["No answer"].partition(" Remedies")[0]}
+    for problem in asked:
+        mine, other = problem.first(True), problem.first(False)
+        if problem.name == HEADLINE and mine and other:  # the last one stays
+            n = int(problem.part.split()[0].replace(",", ""))
+            found["peers.size"] = f"{n / 1e6:.1f} million" if n > 500_000 else f"{n:,}"
+            found |= {"peers.best": f"{other.method}, {time(other.seconds)}", "peers.ours": time(mine.seconds)}
+    return found
+
+
+def _table(rows: Sequence[Mapping[str, Any]], asked: Sequence[ProblemRows]) -> str:
+    """Write a row per problem and method with an answer, ours first, and how many times longer others take."""
+    sizes = sorted({row["unknowns"] for row in rows})
+    heads = [f"{n:,}" for n in sizes] + ["memory"]
+    lines = [f"| problem | method | {' | '.join(heads)} |", "|---|---|" + "--:|" * len(heads)]
+    for name in dict.fromkeys(row["problem"] for row in rows):
+        first, here = f"**{name}**", [row for row in rows if row["problem"] == name]
+        answered = [row for row in here if row["solved"]]
+        for method in dict.fromkeys(row["method"] for row in sorted(answered, key=lambda row: not row["ours"])):
+            of = {row["unknowns"]: row for row in here if row["method"] == method}
+            memory = max(row["peak_mb"] for row in of.values()) / 1_000
+            lines.append(f"| {first} | `{method}` | {' | '.join(_cell(of.get(n)) for n in sizes)} | {memory:.1f} GB |")
+            first = ""
+        duels = {problem.part: problem.duel for problem in asked if problem.name == name and problem.duel}
+        times = [duels.get(f"{n:,} unknowns") for n in sizes]
+        if duels:
+            lines.append(
+                f"| | *best other / pgsr* | {' | '.join(f'*{ratio:,.0f}*' if ratio else '' for ratio in times)} | |"
+            )
+    return "\n".join(lines)
+
+
+def _ahead(asked: Iterable[ProblemRows]) -> str:
+    """Write a row per problem on which another proof is before ours, or where we have none."""
+    lines = ["| problem | unknowns | first proof | pgsr |", "|---|--:|---|---|"]
+    for problem in asked:
+        first = next(iter(problem.proved), None)
+        if first is None or first.ours:
+            continue
+        ours = min(
+            (run for run in problem.runs if run.ours and run.answered), key=lambda run: run.seconds, default=None
+        )
+        mine = "no algorithm" if not any(run.ours for run in problem.runs) else "no answer"
+        mine = mine if ours is None else _answer(ours.seconds, ours.reason)
+        lines.append(
+            f"| {problem.name} | {problem.part.split()[0]} | `{first.method}`, {time(first.seconds)} | {mine} |"
+        )
+    return "\n".join(lines) if len(lines) > 2 else "Nobody in this run."
 
 
 def _cell(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return ""
-    if not row["solved"]:
-        word = row["text"].partition(":")[0]
-        return "licence" if word == "TOO_LARGE" and "licence" in row["text"] else word.lower().replace("_", " ")
-    word = row["text"].partition(",")[0]
-    kind = "" if word == "OPTIMAL" else f" {word.lower()}"
-    memory = f", {row['peak_mb'] / 1_000:.1f} GB" if row["peak_mb"] else ""
-    return f"{_seconds(row['seconds'])}{memory}{kind}"
+    return (
+        _answer(row["seconds"], row["text"])
+        if row["solved"]
+        else row["text"].partition(":")[0].lower().replace("_", " ")
+    )
 
 
-def _seconds(value: float) -> str:
-    if value < 0.1:
-        return f"{1_000 * value:.0f} ms"
-    return f"{value:.0f} s" if value >= 10 else f"{value:.1f} s" if value >= 1 else f"{value:.2f} s"
+def _answer(seconds: float, text: str) -> str:
+    """Write the seconds of an answer, and its gap where it is not proved."""
+    gap = re.search(r"proven gap ([\d.e-]+)", text)
+    return time(seconds) + ("" if text.startswith("OPTIMAL") else f", gap {gap[1]}" if gap else ", no bound")

@@ -1,6 +1,5 @@
 """The commands about registered experiments and files that define one: list, new, run, plot, status, reports."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -23,7 +22,7 @@ from pgsr.experiments.engine.verdicts import verdict_frame
 from pgsr.experiments.ours.benchmark.tables import write_errors
 from pgsr.experiments.registry import EXPERIMENTS
 from pgsr.experiments.registry import find as registered
-from pgsr.experiments.report import benchmark_record, write_report
+from pgsr.experiments.report import write_report
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import FIGURES, results_figures
 from pgsr.experiments.report.screen import shown_rows, write_shown
@@ -175,9 +174,6 @@ def publish_(
     profile: ProfileOption = Profile.PAPER,
     out: ResultsOption = Path("results"),
     docs: Annotated[Path, typer.Option(help="Folder of the documentation.")] = Path("docs"),
-    bench: Annotated[
-        Path | None, typer.Option(help="Rows that `bench` wrote, to replace those of the record of benchmarks.")
-    ] = None,
 ) -> None:
     """Write stored results to docs/results; then the figures of all that is there, and the tables that pages quote.
 
@@ -190,9 +186,6 @@ def publish_(
     for experiment in [find(name) for name in names or ()]:
         found = publish(experiment, profile, Store(out), folder)
         console.print(f"{found.experiment}  {found.cells:,} of {found.planned:,} cells", highlight=False)
-    if bench is not None:
-        rows = benchmark_record.measured_anew(benchmark_record.read(folder), json.loads(bench.read_text("utf-8")))
-        benchmark_record.write(rows, folder)
     for _, _, frame in published([registered("B1")], folder):
         write_errors(frame, folder)
     figures = writable(docs / FIGURES)

@@ -30,7 +30,7 @@ from pgsr.experiments.kuo2018.data import (
     TAXI,
     WHITE_WEST,
 )
-from pgsr.figures.drawing import finish, legend_below, new_figure, short_number
+from pgsr.figures.drawing import finish, legend_below, new_figure, short_number, tex
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     figure = new_figure(9.5, 0.5 + 0.55 * len(ARMS) + 1.0)
     axes = figure.subplots()
     for i, (kind, look) in enumerate(zip(CONDITIONS, CONDITION_LOOKS, strict=True)):
-        column, places = f"violations_{kind}", [arm.label for arm in ARMS]
+        column, places = f"violations_{kind}", [tex(arm.label) for arm in ARMS]
         means = [frame.loc[frame["arm"] == label, column].mean() for label in places]
         axes.plot(
             means, [j + (i - 1.5) * 0.17 for j in range(len(places))], linestyle="", **look.marks, markersize=6,
@@ -88,7 +88,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     axes.set_xscale("symlog", linthresh=1)
     axes.xaxis.set_major_formatter(lambda value, _: short_number(value))
     axes.set_xlim(left=0)
-    axes.set_yticks(range(len(ARMS)), [arm.label for arm in ARMS], fontsize="small")
+    axes.set_yticks(range(len(ARMS)), [tex(arm.label) for arm in ARMS], fontsize="small")
     axes.set_ylim(len(ARMS) - 0.5, -0.5)
     n = len(frame)
     finish(

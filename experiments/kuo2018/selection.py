@@ -35,7 +35,7 @@ from pgsr.experiments.kuo2018.data import (
 )
 from pgsr.experiments.kuo2018.epsilon_figures import BARS, compared_words, ratio_of
 from pgsr.figures.drawing import LEVELS as LEVEL_LOOKS
-from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure
+from pgsr.figures.drawing import finish, head, legend_below, level_name, new_figure, tex
 from pgsr.methods import Mechanism, metrics
 from pgsr.noise import Geometric
 
@@ -102,7 +102,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         low, high = axes.get_xlim()
         axes.set_xticks([t for t in ticks if low <= t <= high], [f"{t:g}" for t in ticks if low <= t <= high])
         axes.minorticks_off()
-        axes.set_yticks(range(len(labels)), labels, fontsize="small")
+        axes.set_yticks(range(len(labels)), [*map(tex, labels)], fontsize="small")
         axes.set_ylim(len(labels) - 0.5, -0.5)
         kind = "real data" if all(row.real for row in part) else "not real data"
         finish(axes, "ratio, log", "", f"{wrapped(name, 26)}\n({kind})")

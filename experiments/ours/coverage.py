@@ -24,11 +24,10 @@ from pgsr.experiments.engine.release_record import Record, released, result_reco
 from pgsr.experiments.engine.verdicts import Judgement, Verdict, at_most, not_judged, worst
 from pgsr.experiments.fioretto2019.data import FLIGHTS
 from pgsr.experiments.ours import arms as noise
-from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, VIEWS, Stratum, counted, strata, transform
 from pgsr.experiments.ours.every_release import CENSUS_1_000, CENSUS_10_000, HAWAIIAN, TAXI_REAL
 from pgsr.experiments.ours.known_priors import WORLDS
-from pgsr.figures.drawing import finish, head
+from pgsr.figures.drawing import BLACK, BLUE, VERMILION, Look, finish, head, legend_below
 from pgsr.intervals.replicates import DRAWS, Outermost, drawn_counts
 from pgsr.privacy import Seeded
 
@@ -141,25 +140,43 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
 
 
 def plot(frame: "pd.DataFrame") -> "Figure":
-    """Draw a panel per epsilon: by release the shares that hold where sd > 1, over all data sets and levels."""
-    found = [each for each in strata(frame) if each.deviation in ABOVE_1]
-    epsilons = sorted(_values(found, "epsilon"), reverse=True)
-    figure, grid = panels_in_rows(len(epsilons), across=2, width=3.6, height=2.4)
+    """Draw a panel per epsilon: by data set the share that holds where sd > 1, a mark per release and level."""
+    from matplotlib.ticker import MultipleLocator, PercentFormatter
+
+    sums: dict[tuple[float, bool, str], dict[tuple[str, int], np.ndarray]] = {}
+    for each in strata(frame):
+        if each.deviation in ABOVE_1:
+            at = sums.setdefault((each.epsilon, each.arm == BOOTSTRAP.label, each.data), {})
+            part = np.array([sum(each.held.values()), each.n])
+            at[each.arm, each.level] = at.get((each.arm, each.level), 0) + part
+    shares = {at: [held / n for held, n in by.values() if n] for at, by in sums.items()}
+    epsilons = sorted({epsilon for epsilon, *_ in shares}, reverse=True)
+    lowest = {data: min(min(of) for (*_, name), of in shares.items() if name == data) for *_, data in shares}
+    names = sorted(lowest, key=lambda data: lowest[data])
+    figure, grid = panels_in_rows(len(epsilons), across=2, width=3.2, height=2.4)
     for axes, epsilon in zip(grid.flat, epsilons, strict=False):
-        held: dict[str, dict[tuple[str, int], list[float]]] = {arm.label: {} for arm in ARMS}
-        for each in found:
-            if each.epsilon == epsilon:
-                sums = held[each.arm].setdefault((each.data, each.level), [0, 0])
-                sums[0], sums[1] = sums[0] + sum(each.held.values()), sums[1] + each.n
-        draw_spread(axes, {label: [good / n for good, n in at.values() if n] for label, at in held.items()})
-        for value, style in ((LEAST, ":"), (LEVEL, "-"), (MOST, ":")):
-            axes.axvline(value, color="#555555", linewidth=0.8, linestyle=style)
-        axes.set_xlim(min(0.65, axes.get_xlim()[0]), 1.01)
+        for shift, bootstrap, look, words in (
+            (-0.17, False, Look(BLUE, "o", open=True), "posterior"),
+            (0.17, True, Look(VERMILION, "s"), "bootstrap of M_H"),
+        ):
+            found = [(x, y) for y, name in enumerate(names) for x in shares.get((epsilon, bootstrap, name), ())]
+            axes.plot([x for x, _ in found], [y + shift for _, y in found], linestyle="", markersize=5, label=words,
+                      **look.marks)  # fmt: skip
+        axes.axvline(LEVEL, color=BLACK, linewidth=0.8)
+        axes.axvline(LEAST, color=BLACK, linewidth=0.8, linestyle=":")
+        axes.set_yticks(range(len(names)), [name.partition(",")[0] for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlim(min(0.64, axes.get_xlim()[0]), 1.01)
+        axes.xaxis.set_major_locator(MultipleLocator(0.1))
+        axes.xaxis.set_major_formatter(PercentFormatter(1, 0, " %"))
         axes.tick_params(labelleft=axes is grid.flat[0])
-        finish(axes, "share held", "", f"epsilon {epsilon:g}")
+        finish(axes, "share of truths that 90 % intervals hold", "", f"epsilon {epsilon:g}")
         axes.grid(axis="x", color="#e5e5e5")
-    wanted = f"lines: {100 * LEAST:g} %, {100 * LEVEL:g} %, {100 * MOST:g} %"
-    head(figure, f"X3: how many 90 % intervals hold the truth where sd > 1, by data set and level\n{SPREAD}; {wanted}")
+    legend_below(figure, grid.flat)
+    of = [(min(each), epsilon, data) for (epsilon, bootstrap, data), each in shares.items() if not bootstrap]
+    least, at, data = min(of, default=(0, 0, ""))
+    said = f"X3: the posterior's 90 % intervals hold {100 * least:.0f} % of truths at worst: {data}, epsilon {at:g}\n"
+    head(figure, f"{said * bool(of)}cells with sd > 1; a mark per release and level; dotted: {100 * LEAST:g} %")
     return figure
 
 
@@ -223,10 +240,6 @@ def _shares_above_1(found: list[Stratum], of: Any) -> dict[tuple[str, float], di
 def _listed(shares: Mapping[tuple[str, float], Mapping[int, float]]) -> str:
     means = {at: 100 * float(np.mean([*by.values()])) for at, by in shares.items()}
     return "; ".join(f"{name}, epsilon {epsilon:g}: {mean:.1f} %" for (name, epsilon), mean in means.items())
-
-
-def _values(found: list[Stratum], name: str) -> list[Any]:
-    return list(dict.fromkeys(getattr(each, name) for each in found))
 
 
 _DATA = (TAXI_REAL, CENSUS_10_000, FLIGHTS, HAWAIIAN, *WORLDS.values())

@@ -37,9 +37,9 @@ from pgsr.experiments.ours.arms import (
     equal_shares,
     leaves_only,
 )
-from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
+from pgsr.experiments.ours.by_arm import SPREAD, by_worst, draw_spread, short
 from pgsr.experiments.ours.profiles import profiles
-from pgsr.figures.drawing import finish, head, level_name, log_labels
+from pgsr.figures.drawing import finish, head, level_name
 from pgsr.methods import metrics
 from pgsr.noise import Geometric
 
@@ -84,6 +84,10 @@ ARMS = (
     POSTERIOR_SPLIT_HEAVY,
     POSTERIOR_SPLIT_LEAVES,
 )
+
+SHOWN = (BOTTOM_UP, BOTTOM_UP_RANKED, KUO, KUO_RANKED, KUO_SPLIT, TWO_STAGE, M_C_REGIONS, POSTERIOR, POSTERIOR_LEAVES,
+         POSTERIOR_RECOMMENDED)  # fmt: skip
+"""The releases that figures draw: without those that differ in their shares of epsilon alone."""
 
 RANKED_GROUPS = 10_000_000
 """No level is measured as more ranked sizes than this: a number per group, level and step takes gigabytes."""
@@ -146,23 +150,26 @@ def memory(data: DataSet, arm: Arm, parameters: Mapping[str, Any]) -> int:
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per level: by arm the EMD over the best arm's at the same place, over all data sets and epsilons."""
     errors = level_errors(frame, "emd")
-    panels: dict[str, dict[str, list[float]]] = {name: {} for name in ("root", "between", "leaves")}
+    panels: dict[str, dict[str, list[float]]] = {name: {} for name in ("root", "levels between", "leaves")}
     for data, epsilon, level in errors.values_of("data", "epsilon", "level"):
         there = errors.where(data=data, epsilon=epsilon, level=level)
         best, name = min(row.mean for row in there), level_name(level, errors.where(data=data).n_levels)
         for row in there if best else ():
-            panel = panels.get(name, panels["between"])
+            panel = panels.get(name, panels["levels between"])
             panel.setdefault(row.arm, []).append(row.mean / best)
-    labels = [arm.label for arm in ARMS]
-    figure, grid = panels_in_rows(len(panels), across=3, width=2.6, height=4.4)
+    everywhere = {arm.label: [each for panel in panels.values() for each in panel.get(arm.label, [])] for arm in SHOWN}
+    labels = by_worst(everywhere)
+    figure, grid = panels_in_rows(len(panels), across=3, width=2.3, height=2.9)
     for axes, (name, ratios) in zip(grid.flat, panels.items(), strict=True):
         draw_spread(axes, {label: ratios.get(label, []) for label in labels}, POSTERIOR_RECOMMENDED.label)
-        axes.set_xscale("log")
-        log_labels(axes.xaxis)
         axes.tick_params(labelleft=axes is grid.flat[0])
-        finish(axes, "EMD over the best release's, log", "", name)
-        axes.grid(axis="x", color="#e5e5e5")
-    head(figure, f"X2: every release beside the best one of the same data, epsilon and level\n{SPREAD}")
+        finish(axes, "times the best, log", "", name)
+    said = ""
+    if labels:
+        most = {label: short(max(everywhere[label])) for label in (labels[0], labels[-1])}
+        said = f"X2: at worst {labels[0]!r} errs {most[labels[0]]} times as much as the best, "
+        said += f"{labels[-1]!r} {most[labels[-1]]} times\n"
+    head(figure, f"{said}EMD over that of the best of all releases on the same data, epsilon and level; {SPREAD}")
     return figure
 
 

@@ -90,7 +90,7 @@ def plot(frame: "pd.DataFrame") -> "Figure":
     names, epsilons = (errors["l1"].values_of(name) for name in ("data", "epsilon"))
     rows = [(metric, epsilon) for epsilon in sorted(epsilons, reverse=True) for metric in METRICS]
     columns, side_by_side = (len(names), 1) if len(names) > 1 else (2, 2)
-    heights = [2.6] * ceil(len(rows) / side_by_side) + [2.2] * ceil(len(PAIRS) / side_by_side)
+    heights = [3.3] * ceil(len(rows) / side_by_side) + [2.2] * ceil(len(PAIRS) / side_by_side)
     figure = new_figure(max(7.5, 2.6 + 2.9 * columns), sum(heights) * 1.1 + 0.8)
     grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
     objectives = _objective_ratios(frame)

@@ -22,9 +22,9 @@ from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
 from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, worst
 from pgsr.experiments.ours import every_release
-from pgsr.experiments.ours.by_arm import SPREAD, draw_spread
+from pgsr.experiments.ours.by_arm import SPREAD, by_worst, draw_spread, short
 from pgsr.experiments.ours.tree_posterior import tree_posterior
-from pgsr.figures.drawing import finish, head, level_name, log_labels
+from pgsr.figures.drawing import finish, head, level_name
 from pgsr.methods import metrics
 from pgsr.noise import SplitByRoot
 
@@ -125,20 +125,21 @@ def ratios(frame: "pd.DataFrame") -> LevelErrors:
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per epsilon: by release the ratios to the Bayes risk, over all worlds and levels."""
-    found = ratios(frame)
+    found, chosen = ratios(frame), every_release.POSTERIOR_RECOMMENDED.label
     epsilons = sorted(found.values_of("epsilon"), reverse=True)
-    figure, grid = panels_in_rows(len(epsilons), across=2, width=3.6, height=4.4)
+    labels = by_worst({arm.label: [row.mean for row in found.where(arm=arm.label)] for arm in every_release.SHOWN})
+    figure, grid = panels_in_rows(len(epsilons), across=2, width=3.2, height=2.9)
+    largest = []
     for axes, epsilon in zip(grid.flat, epsilons, strict=False):
         part = found.where(epsilon=epsilon)
-        values = {arm.label: [row.mean for row in part.where(arm=arm.label)] for arm in RELEASES}
-        draw_spread(axes, values, every_release.POSTERIOR_RECOMMENDED.label)
-        axes.set_xscale("log")
-        log_labels(axes.xaxis)
-        axes.axvline(NEAR, color="#555555", linewidth=0.8, linestyle=":")
+        values = {label: [row.mean for row in part.where(arm=label)] for label in labels}
+        draw_spread(axes, values, chosen)
+        axes.axvline(1, color="#555555", linewidth=0.8)
         axes.tick_params(labelleft=axes is grid.flat[0])
-        finish(axes, "EMD over Bayes risk, log", "", f"epsilon {epsilon:g}")
-        axes.grid(axis="x", color="#e5e5e5")
-    head(figure, f"X6: errors over the Bayes risk of the same noise, all worlds and levels\n{SPREAD}; dotted: {NEAR:g}")
+        finish(axes, "times the least possible, log", "", f"epsilon {epsilon:g}")
+        largest += [f"{short(max(values[chosen]))} at epsilon {epsilon:g}"] if values.get(chosen) else []
+    said = f"X6: times the least possible error, {chosen!r} has at most {' and '.join(largest)}\n"
+    head(figure, f"{said * bool(largest)}EMD over the Bayes risk, all worlds and levels; {SPREAD}")
     return figure
 
 

@@ -1,6 +1,7 @@
 """The collection of what there is to report on each experiment, from the store, its functions and printed numbers."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -231,7 +232,8 @@ def _in_words(experiment: Experiment, figure: "Figure") -> str:
             across = " over " if axes.get_ylabel() and axes.get_xlabel() else ""
             panels.append(f"{axes.get_title()}: {axes.get_ylabel()}{across}{axes.get_xlabel()}".strip(": "))
     head = figure.get_suptitle().replace("\n", "; ") or f"{experiment.id}: {experiment.title}"
-    return ". ".join([head, *panels, "The numbers are in the tables below"]).replace("\n", " ") + "."
+    words = ". ".join([head, *panels, "The numbers are in the tables below"]).replace("\n", " ")
+    return re.sub(r"[${}\\]", "", words) + "."  # formulas are for Matplotlib
 
 
 def _verdicts(experiment: Experiment, frame: "pd.DataFrame", remarks: list[str]) -> tuple[Verdict, ...]:

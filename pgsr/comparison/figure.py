@@ -10,8 +10,8 @@ from pgsr.comparison.profile import TALL, profile
 from pgsr.comparison.runs import MethodRow, ProblemRows, by_kind, read, scored
 from pgsr.comparison.solvers import FAMILIES
 from pgsr.comparison.strips import HEIGHT, MIDDLE, TITLES, TimeScale, strip
-from pgsr.comparison.wording import factor, short_part, tex
-from pgsr.figures.drawing import new_figure
+from pgsr.comparison.wording import factor, short_part
+from pgsr.figures.drawing import new_figure, tex
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
@@ -66,33 +66,12 @@ def figure(rows: "pd.DataFrame") -> "Figure":
             _errors(drawn, runs, (left / wide, base / tall, (wide / across - 0.7) / wide, (LOWER - 1.6) / tall))
         else:
             axes = drawn.add_axes((left / wide, base / tall, (wide / across - 1.7) / wide, (LOWER - 1.5) / tall))
-            _draw(axes, items, TALL)
+            draw(axes, items, TALL)
         drawn.text((left - 0.4 * bool(runs)) / wide, (base - 0.42) / tall, below, fontsize=8, color=SOFT)
     return drawn
 
 
-def _strips(
-    drawn: "Figure", group: list[dict[str, ProblemRows]], parts: list[str], scale: TimeScale, down: float
-) -> None:
-    """Draw a row per problem and a column per hierarchy, `down` inches from the top."""
-    wide, tall = drawn.get_size_inches()
-    for i, at in enumerate(group):
-        one, middle = next(iter(at.values())), 1 - (down + (i * HEIGHT + MIDDLE) / 100) / tall
-        drawn.text(0.012, middle + 0.03 / tall, tex(one.name), fontsize=9.5, fontweight="bold")
-        drawn.text(0.012, middle - 0.02 / tall, fill(one.sentence, 48), fontsize=7, va="top", color=MUTE)
-        for k, part in enumerate(parts):
-            left, base = (SIDE + k * PANEL) / wide, middle - MIDDLE / 100 / tall
-            items: list[Item] = [Words(2, MIDDLE, "not run at this size", "silent")]
-            if part in at:
-                items = strip(at[part], scale, {"": 100 * (PANEL - 0.15)})
-            if i == 0:
-                items += [item._replace(y=-6) for item in scale.axis()]
-                items.append(Words(2, -24, short_part(part)[:70], "name ours"))
-            axes = drawn.add_axes((left, base, (PANEL - 0.15) / wide, HEIGHT / 100 / tall))
-            _draw(axes, [*items, Stroke("grid", [(0, HEIGHT), (100, HEIGHT)])], HEIGHT)
-
-
-def _draw(axes: "Axes", items: Iterable[Item], height: float) -> None:
+def draw(axes: "Axes", items: Iterable[Item], height: float) -> None:
     """Draw items on axes of as many pixels, of which an inch has a hundred."""
     axes.set_xlim(0, 100)
     axes.set_ylim(height, 0)
@@ -115,6 +94,27 @@ def _draw(axes: "Axes", items: Iterable[Item], height: float) -> None:
                 width = 2.6 if "pgsr" in look else 1.5 if "curve" in look else 0.8
                 axes.plot(*zip(*points, strict=True), color=COLOURS[look.split()[-1]], linewidth=width, clip_on=False,
                           zorder=0 if width < 1 else 3, linestyle=style)  # fmt: skip
+
+
+def _strips(
+    drawn: "Figure", group: list[dict[str, ProblemRows]], parts: list[str], scale: TimeScale, down: float
+) -> None:
+    """Draw a row per problem and a column per hierarchy, `down` inches from the top."""
+    wide, tall = drawn.get_size_inches()
+    for i, at in enumerate(group):
+        one, middle = next(iter(at.values())), 1 - (down + (i * HEIGHT + MIDDLE) / 100) / tall
+        drawn.text(0.012, middle + 0.03 / tall, tex(one.name), fontsize=9.5, fontweight="bold")
+        drawn.text(0.012, middle - 0.02 / tall, fill(one.sentence, 48), fontsize=7, va="top", color=MUTE)
+        for k, part in enumerate(parts):
+            left, base = (SIDE + k * PANEL) / wide, middle - MIDDLE / 100 / tall
+            items: list[Item] = [Words(2, MIDDLE, "not run at this size", "silent")]
+            if part in at:
+                items = strip(at[part], scale, {"": 100 * (PANEL - 0.15)})
+            if i == 0:
+                items += [item._replace(y=-6) for item in scale.axis()]
+                items.append(Words(2, -24, short_part(part)[:70], "name ours"))
+            axes = drawn.add_axes((left, base, (PANEL - 0.15) / wide, HEIGHT / 100 / tall))
+            draw(axes, [*items, Stroke("grid", [(0, HEIGHT), (100, HEIGHT)])], HEIGHT)
 
 
 def _legend(drawn: "Figure", problems: list[ProblemRows], height: float) -> None:

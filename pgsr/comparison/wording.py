@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from html import escape
 
+from pgsr.figures.drawing import named
+
 
 def time(seconds: float) -> str:
     """Write a time in two figures.
@@ -49,9 +51,6 @@ def short_part(part: str) -> str:
     return found[0] if found else part
 
 
-_NAMES = re.compile(r"\b([MH])_([A-Za-z]+)(?:\^(split\^r|split|dp|r))?|\b(L)([12])\b")
-
-
 def math(text: str) -> str:
     """Write names of problems in HTML.
 
@@ -59,23 +58,4 @@ def math(text: str) -> str:
         >>> math("M_H^r"), math("H_c, L2")
         ('<i>M</i><sub>H</sub><sup>r</sup>', '<i>H</i><sub>c</sub>, <i>L</i><sub>2</sub>')
     """
-    return _named(escape(text), "<i>{}</i><sub>{}</sub>", "<sup>{}</sup>", "")
-
-
-def tex(text: str) -> str:
-    """Write names of problems for Matplotlib.
-
-    Example:
-        >>> tex("M_H^r, L1")
-        '$M_{H}^{r}$, $L_{1}$'
-    """
-    return _named(text.replace("$", r"\$"), "${}_{{{}}}", "^{{{}}}", "$")
-
-
-def _named(text: str, below: str, above: str, end: str) -> str:
-    def written(found: re.Match[str]) -> str:
-        letter, index, power, norm, kind = found.groups()
-        up = above.format(power.replace("^", ",")) if power else ""
-        return below.format(letter or norm, index or kind) + up + end
-
-    return _NAMES.sub(written, text)
+    return named(escape(text), "<i>{}</i><sub>{}</sub>", "<sup>{}</sup>", "")

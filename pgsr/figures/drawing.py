@@ -4,6 +4,7 @@ Colours are those of Okabe and Ito 2008, which everybody can tell apart, and a m
 and white. Every colour means one thing in a figure.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import wrap
@@ -65,16 +66,35 @@ def level_name(level: int, n_levels: int) -> str:
     return "root" if level == 0 else "leaves" if level == n_levels - 1 else f"level {level}"
 
 
-def plain(text: str) -> str:
-    """Keep dollar signs, between which Matplotlib would read formulas."""
-    return text.replace("$", r"\$")
+def tex(text: str) -> str:
+    """Write words for Matplotlib: names of problems and epsilon as formulas, dollar signs as they are.
+
+    Example:
+        >>> tex("M_H^r, L1"), tex("Hc, total epsilon"), tex("epsilon 0.1")
+        ('$M_{H}^{r}$, $L_{1}$', '$H_{c}$, total ε', 'ε = 0.1')
+    """
+    greek = re.sub(r"\bepsilon( (?=\d))?", lambda found: "ε = " if found[1] else "ε", text.replace("$", r"\$"))
+    return named(greek, "${}_{{{}}}", "^{{{}}}", "$")
+
+
+def named(text: str, below: str, above: str, end: str) -> str:
+    """Write names of problems by these forms of a letter with its index, of a power, and of the end."""
+
+    def written(found: re.Match[str]) -> str:
+        letter, index = filter(None, found.groups()[:-1])
+        return below.format(letter, index) + (above.format(found[7].replace("^", ",")) if found[7] else "") + end
+
+    return _NAMES.sub(written, text)
+
+
+_NAMES = re.compile(r"\b(?:([MH])_([A-Za-z]+)|(H)([cg])\b|(L)([12])\b)(?:\^(split\^r|split|dp|r|OP)\b)?")
 
 
 def finish(axes: "Axes", x_label: str, y_label: str, title: str) -> None:
     """Finish a panel: labels with units, a light grid, no box."""
-    axes.set_xlabel(plain(x_label))
-    axes.set_ylabel(plain(y_label))
-    axes.set_title(plain(title), fontsize="medium")
+    axes.set_xlabel(tex(x_label))
+    axes.set_ylabel(tex(y_label))
+    axes.set_title(tex(title), fontsize="medium")
     axes.grid(axis="y", color="#e5e5e5")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -84,7 +104,7 @@ def head(figure: "Figure", title: str) -> None:
     """Write the title above all panels; lines too long for the figure are wrapped."""
     most = int(LETTERS * figure.get_figwidth())
     lines = (piece for line in title.split("\n") for piece in wrap(line, most))
-    figure.suptitle(plain("\n".join(lines)), fontsize="medium")
+    figure.suptitle(tex("\n".join(lines)), fontsize="medium")
 
 
 def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -> None:
@@ -97,7 +117,7 @@ def legend_below(figure: "Figure", panels: "Iterable[Axes]", columns: int = 4) -
     if found:
         widest = HANDLE + max(map(len, found)) / LETTERS
         columns = max(1, min(columns, int(figure.get_figwidth() / widest)))
-        labels, place = [*map(plain, found)], "outside lower center"
+        labels, place = [*map(tex, found)], "outside lower center"
         figure.legend([*found.values()], labels, loc=place, ncols=columns, fontsize="small", frameon=False)
 
 

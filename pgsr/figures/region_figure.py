@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.figures.drawing import BLACK, BLUE, ORANGE, SKY, Look, finish, head, legend_below, new_figure, plain
+from pgsr.figures.drawing import BLACK, BLUE, ORANGE, SKY, Look, finish, head, legend_below, new_figure, tex
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def regions_figure(
     finish(axes, value, "" if len(names) <= MOST_REGIONS else "regions, by estimate", "")
     axes.grid(axis="x", color="#e5e5e5")
     if len(names) <= MOST_REGIONS:
-        axes.set_yticks(places, [plain(str(names[place])) for place in order])
+        axes.set_yticks(places, [tex(str(names[place])) for place in order])
     else:
         axes.set_yticks([])
     legend_below(drawn, [axes])

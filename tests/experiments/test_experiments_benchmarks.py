@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from pgsr import Hierarchy, Problem
 from pgsr.errors import ArgumentError, DataError
-from pgsr.experiments.benchmarks import formulations, history, nation, release_run, scale
+from pgsr.experiments.benchmarks import formulations, history, nation, peers, release_run, scale
 from pgsr.experiments.benchmarks.history import TimedRow
 from pgsr.experiments.benchmarks.interval_peers import (
     PEERS,
@@ -227,6 +227,19 @@ def test_the_record_of_a_small_problem_is_a_table(tmp_path, monkeypatch):
     assert lines[2].startswith("| all unit steps |")
     assert lines[2].endswith("| not built |")
     assert lines[-1].startswith("| network | `Flow()` |")
+
+
+def test_who_beats_pgsr_is_said_with_what_it_has_instead():
+    gap, none, proved, tree = "FEASIBLE, proven gap 2.0e-06", "TIMED_OUT: too late", "OPTIMAL", "TreeProjection()"
+    asked = (("M_H", tree, 1.0, proved), ("M_H", "X()", 9.0, proved), ("L1^r", "Y()", 9.0, none),
+             ("M_c", tree, 0.5, gap), ("M_c", "X()", 12.0, proved), ("L1^r", "X()", 3.0, proved),
+             ("M_c^r", tree, 2.0, proved), ("M_c^r", "X()", 1.5, proved))  # fmt: skip
+    rows = [dict(zip(("problem", "method", "seconds", "text"), each, strict=True)) for each in asked]
+    common = {"unknowns": 10, "peak_mb": 1.0}
+    found = peers.quoted(row | common | {"ours": row["method"] == tree, "solved": row["text"] != none} for row in rows)
+    assert [line[2:-2].split(" | ")[-1] for line in found["peers.ahead"].splitlines()[2:]] == [
+        *("no algorithm", "0.50 s, gap 2.0e-06", "2.00 s")]  # fmt: skip
+    assert "Y()" not in found["peers"], "a method without any answer has no row"
 
 
 def test_benchmarks_run_the_algorithm_that_solve_runs():

@@ -2,7 +2,7 @@
 
 import re
 import subprocess
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from smoke_cells import smoke_cells
 from smoke_cells import stored as as_stored
 from typer.testing import CliRunner
 
-from pgsr.experiments.benchmarks import by_hand, formulations, history, peers, scale, speed
+from pgsr.experiments.benchmarks import by_hand, formulations, history, peers
 from pgsr.experiments.commands.complete import app
 from pgsr.experiments.engine.digest import code_digest
 from pgsr.experiments.engine.experiment import ExperimentError, Profile, Task
@@ -24,7 +24,7 @@ from pgsr.experiments.lib import published as library
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.quoted import MARK, pages, quotations, rewritten
 from pgsr.experiments.registry import EXPERIMENTS, find
-from pgsr.experiments.report import benchmark_record, environment, paper_tables, screen
+from pgsr.experiments.report import environment, paper_tables, screen
 from pgsr.experiments.report.publication import publish, published
 from pgsr.experiments.report.published_figures import BY_DATA, IN_WORDS, results_figures
 from pgsr.experiments.report.svg import write_svg
@@ -254,33 +254,20 @@ def test_numbers_that_pages_quote_are_those_of_the_results():
         assert not re.search(r"^ *<!--.*-->.", text, re.MULTILINE), "a comment at the start of a line ends a paragraph"
     assert all(quoting[name] for name in ("methods", "benchmarks", "kuo2018", "choose_a_mechanism", "field")), quoting
     quoted = {name for page in pages(DOCS) for _, name, *_ in MARK.findall(page.read_text("utf-8"))}
-    assert {name for name in values if not name.startswith("benchmarks.")} <= quoted, "computed for no page"
+    assert values.keys() <= quoted, "computed for no page"
 
 
 @pytest.mark.slow
 def test_a_number_that_differs_is_written_anew_and_one_of_no_result_refused():
-    page = "M_H takes <!-- quoted: benchmarks.m_h.time -->0.06 s<!-- / --> there.\n"
+    page = "M_H takes <!-- quoted: peers.ours -->0.06 s<!-- / --> there.\n"
     values = quoted_today()
-    assert rewritten(page, values) == page.replace("0.06 s", values["benchmarks.m_h.time"]) != page
-    with pytest.raises(ExperimentError, match=r"quotes 'benchmarks\.nowhere', which is not among .*K2\.taxi"):
-        rewritten(page.replace("m_h.time", "nowhere"), {"K2.taxi": "490 million"})
-
-
-def test_a_run_of_bench_replaces_the_record(tmp_path):
-    rows = benchmark_record.read(DOCS / "results")
-    known = {f"{question.name} eps={epsilon}" for question in scale.QUESTIONS for epsilon in ("0.1", "1")}
-    assert {name for row in rows for name in row.get("bench", ())} <= known | {"m_h", "m_h_relaxed", "kuo_nation"}
-    peer = "Cvxpy('CLARABEL') on the relaxation: 90 s, 5,000 MB, OPTIMAL"
-    new = speed.BenchRow("m_h", "3,198,195 unknowns", 0.05, 364.0, "OPTIMAL", peer, 1800.0)
-    benchmark_record.write(benchmark_record.measured_anew(rows, [asdict(new)]), tmp_path)
-    found = benchmark_record.quoted(benchmark_record.read(tmp_path))
-    assert (found["benchmarks.m_h.time"], found["benchmarks.m_h.memory"]) == ("0.05 s", "0.4 GB")
-    assert "| 0.05 s, 0.4 GB | Cvxpy('CLARABEL') on the relaxation: 90 s, 5,000 MB | 1800 |" in found["benchmarks"]
-    assert len(found["benchmarks"].splitlines()) == len(rows) + 2
+    assert rewritten(page, values) == page.replace("0.06 s", values["peers.ours"]) != page
+    with pytest.raises(ExperimentError, match=r"quotes 'peers\.nowhere', which is not among .*K2\.taxi"):
+        rewritten(page.replace("ours", "nowhere"), {"K2.taxi": "490 million"})
 
 
 def test_the_files_of_results_are_those_of_experiments_and_small():
-    records = (benchmark_record.FILE, history.FILE, peers.FILE, formulations.FILE, by_hand.FILE, library.ROWS)
+    records = (history.FILE, peers.FILE, formulations.FILE, by_hand.FILE, library.ROWS)
     of_no_experiment = (*records, library.TRAPS, benchmark_tables.ERRORS_FILE, screen.FILE, "compare.parquet")
     files = [path for path in (DOCS / "results").iterdir() if path.name not in of_no_experiment]
     assert len(files) == 2 * len({find(identity).owner.id for identity in PUBLISHED})

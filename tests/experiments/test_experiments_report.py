@@ -427,9 +427,9 @@ def test_a_refused_solver_is_named_and_not_drawn():
         for task in runtime_by_size.EXPERIMENT.tasks(Profile.SMOKE)
     ]
     figure = runtime_by_size.plot(to_frame(entries))
-    assert "refused at the smallest N, so not drawn: M_H, Gurobi" in figure.get_suptitle().replace("\n", " ")
+    assert "refused at the smallest N, so not drawn: $M_{H}$, Gurobi" in figure.get_suptitle().replace("\n", " ")
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "M_H, HiGHS" in shown
+    assert "$M_{H}$, HiGHS" in shown
     assert not [label for label in shown if "Gurobi" in label]
 
 

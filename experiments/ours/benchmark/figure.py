@@ -17,6 +17,7 @@ from pgsr.figures.drawing import (
     legend_below,
     log_labels,
     new_figure,
+    tex,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def drawn(standings: Standings, times_bound: LevelErrors) -> "Figure":
     _ranks(left, standings, order)
     _bounds(right, times_bound, labels)
     for axes in (left, right):
-        axes.set_yticks(range(len(labels)), labels if axes is left else [""] * len(labels))
+        axes.set_yticks(range(len(labels)), [*map(tex, labels)] if axes is left else [""] * len(labels))
         axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.grid(axis="x", color="#e5e5e5")
     legend_below(figure, [left, right], 4)
