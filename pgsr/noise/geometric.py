@@ -10,7 +10,7 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.measurement import Totals
-from pgsr.noise.shares_by_root import BY_ROOT, candidates, shares_by_root
+from pgsr.noise.shares_by_root import BY_ROOT, least_shares, shares_by_root
 from pgsr.noise.split_by_root import SplitByRoot, ViewRule
 from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting import PureEpsilon
@@ -85,7 +85,7 @@ class Geometric(NoiseStep):
         """
         values = exact(self.epsilon) - self.totals_epsilon
         if self.shares_by_root:
-            return Budget(tuple(values * min(level) for level in zip(*candidates(n_levels), strict=True)))
+            return Budget(tuple(values * share for share in least_shares(n_levels)))
         return Budget.split(values, n_levels, self.shares)
 
     @property

@@ -43,6 +43,17 @@ def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: Byt
     return up - down
 
 
+def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.ndarray:
+    """Compute the log of the chance of what the first noise has beyond the finer one, whatever this is.
+
+    It is 0 with the chance (1 - a)^2 a' / ((1 - a')^2 a), and else double geometric of the first scale.
+    """
+    a, finer_a = np.exp(-1 / np.array([scale, finer], float))
+    stays = ((1 - a) / (1 - finer_a)) ** 2 * finer_a / a
+    moved = np.log1p(-stays) + DoubleGeometric(scale).log_pmf(rest)
+    return np.where(rest == 0, np.logaddexp(moved, np.log(stays)), moved)
+
+
 def geometric(scale: Fraction, number: int, stream: ByteStream) -> np.ndarray:
     """Draw geometric numbers, P(G >= m) = exp(-m / scale): sizes of double geometric numbers that are not 0, less 1."""
     law, found = DoubleGeometric(scale), np.empty(0, np.int64)

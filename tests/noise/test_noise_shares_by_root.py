@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from itertools import product
-from math import exp
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from pgsr import CountOfCounts, Hierarchy, View, measure
 from pgsr.data.views import cumulative
 from pgsr.errors import ProblemError
 from pgsr.noise import Geometric, SplitByRoot
-from pgsr.noise.root_in_steps import finer_noise
+from pgsr.noise.root_in_steps import finer_noise, log_pmf_of_rest
 from pgsr.noise.shares_by_root import _known_to, candidates, expected_errors, shares_by_root
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
@@ -96,10 +95,7 @@ def _pmf(k: int, scale: Fraction) -> float:
 
 
 def _rest(d: int, coarse: Fraction, fine: Fraction) -> float:
-    """What the noise of the coarse scale has beyond that of the fine one: 0 with a chance, else of the coarse law."""
-    a, b = exp(-1 / coarse), exp(-1 / fine)
-    stays = ((1 - a) / (1 - b)) ** 2 * b / a
-    return stays * (d == 0) + (1 - stays) * _pmf(d, coarse)
+    return float(np.exp(log_pmf_of_rest(np.array([d]), coarse, fine))[0])
 
 
 def test_both_steps_together_lose_epsilon() -> None:
