@@ -1,7 +1,6 @@
 """Releases whose thresholds follow from the noisy root: the folder, what is charged, forgeries, and planted bugs."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from made_tables import write_config, write_tables
 from test_release_split_views import config, known
 from typer.testing import CliRunner
 
-from pgsr import CountOfCounts, Hierarchy, PgsrError, cli
+from pgsr import CountOfCounts, Hierarchy, cli
 from pgsr.data import Split
 from pgsr.data.views import cumulative
 from pgsr.intervals import intervals
@@ -30,7 +29,7 @@ from pgsr.release import ReleaseConfig, check, outline, publish, read_release
 from pgsr.release.checks.noise_law import judge, root_steps_refuted
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.publishing.errors import ConfigError
+from pgsr.release.publishing.errors import ConfigError, ReleaseError
 from pgsr.release.terms.kinds import Kind
 
 ABOUT: dict[str, Any] = {"threshold": "root", "shares": "root", "times": 3}
@@ -52,23 +51,17 @@ def test_thresholds_and_shares_are_those_of_the_published_root(made):
     fields = json.loads((made / artefact.MANIFEST).read_text())
     assert tuple(size for level in fields["levels"] for size in level["threshold"]) == plan.from_root.thresholds
     assert [level["epsilon"] for level in fields["levels"]] == list(map(str, plan.from_root.shares))
-    for said in (
-        "a threshold, which follows from the noisy values of the root, and",
-        "root was measured first, and its",
-    ):
+    for said in ("a threshold, which follows from the noisy values of the root, and", "The root was measured first"):
         for name in (artefact.README, artefact.SUMMARY):
             assert said in " ".join((made / name).read_text().split())
 
 
-@pytest.mark.parametrize(
-    ("place", "to", "said"),
-    [(1, 9_000, "the shares of epsilon do not follow"), (9, 9_000, "do not differ from its last")],
-)
-def test_first_values_that_were_changed_are_found(tmp_path, place, to, said):
+@pytest.mark.parametrize(("place", "said"), [(1, "shares of epsilon do not follow"), (9, "do not differ from its")])
+def test_first_values_that_were_changed_are_found(tmp_path, place, said):
     """By other shares, or by noise that no second step takes off; of a rehearsal, whose noise is known."""
     wanted = config(tmp_path, Kind.KUO, "1", **ABOUT)
     target = Target(publish(wanted, rehearse=True).folder, wanted)
-    stated("first_root", place, to=to)(target)
+    stated("first_root", place, to=9_000)(target)
     target.fix_digests()
     assert said in " ".join(finding.sentence for finding in check(target.folder).findings if not finding.passed)
 
@@ -97,6 +90,7 @@ def test_intervals_and_draws(made):
     table = pq.read_table(made / artefact.COUNTS).to_pandas()
     assert (table.lower <= table.upper).all()
     assert (table.lower < table.upper).any()
+    assert not table.loc[table.region_id == "US/OH/c", ["lower", "upper"]].any(axis=None)
     published = read_release(made)
     result = published.mechanism.post_process(published.measurement)
     found = intervals(published.mechanism, result, "tail:3", "9/10", 50)
@@ -117,33 +111,18 @@ def from_the_true_root(self, region: int, shape: np.ndarray, groups: int) -> Spl
     return RIGHT(self, region, shape_of_noisy(cumulative(TRUE_ROOT), int(TRUE_ROOT.sum())), groups)
 
 
-def one_too_high(self, region: int, shape: np.ndarray, groups: int) -> Split:
-    found = RIGHT(self, region, shape, groups)
-    return replace(found, threshold=found.threshold + 1) if region == 2 else found
-
-
 def shares_by_the_true_mode(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> Geometric:
     return AFTER(self, tree, totals, root + 9_000 * (np.arange(10) == TRUE_ROOT.argmax()))
 
 
-def twice_what_is_left(self, *given: Any) -> Geometric:
-    return replace(AFTER(self, *given), epsilon=2 * self.epsilon)
-
-
 RIGHT, AFTER, TRUE_ROOT = SplitByRoot.view_at, Geometric.after_root, np.zeros(10, np.int64)
-FOLLOW = "do not follow from the"
 
 
 @pytest.mark.parametrize(
-    ("where", "bug", "said"),
-    [
-        (SplitByRoot, from_the_true_root, FOLLOW),
-        (SplitByRoot, one_too_high, FOLLOW),
-        (Geometric, shares_by_the_true_mode, FOLLOW),
-        (Geometric, twice_what_is_left, "shares add up to 2, not 1"),
-    ],
+    ("where", "rule", "bug"),
+    [(SplitByRoot, "view_at", from_the_true_root), (Geometric, "after_root", shares_by_the_true_mode)],
 )
-def test_what_does_not_follow_from_the_noisy_root_is_refused(tmp_path, monkeypatch, where, bug, said):
+def test_what_does_not_follow_from_the_noisy_root_is_refused(tmp_path, monkeypatch, where, rule, bug):
     """The bug is in the noise step alone; the check has the published rule."""
     wanted = config(tmp_path, Kind.KUO, "1/10", **ABOUT)
     TRUE_ROOT[:] = wanted.count().counts[0]
@@ -151,11 +130,11 @@ def test_what_does_not_follow_from_the_noisy_root_is_refused(tmp_path, monkeypat
 
     def measured(self, truth, source, ledger=None):
         with monkeypatch.context() as patch:
-            patch.setattr(where, "view_at" if where is SplitByRoot else "after_root", bug)
+            patch.setattr(where, rule, bug)
             return measure(self, truth, source, ledger)
 
     monkeypatch.setattr(step.NoiseStep, "measure", measured)
-    with pytest.raises(PgsrError, match=said):
+    with pytest.raises(ReleaseError, match="do not follow from the"):
         publish(wanted, rehearse=True)
 
 
@@ -186,6 +165,5 @@ def test_the_key_of_a_configuration(tmp_path):
     assert "a threshold per region, by the noisy root," in facts["mechanism"]
     assert facts["budget"] == "epsilon 1 in all, in shares by the noisy root"
     assert "1 region, at least epsilon 1/5" in facts["level_0"]
-    assert check(publish(read).folder).passed
     with pytest.raises(ConfigError, match=r'is "rot"; write .*, or "root"'):
         ReleaseConfig.read(write_config(tmp_path, "posterior", "other", **{**keys, "threshold": '"rot"'}))
