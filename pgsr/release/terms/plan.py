@@ -156,8 +156,7 @@ class Plan:
             root: the last values of the root, by excess; shape (K - m + 1,).
         """
         step, first = Plan.of(self.terms, tree.regions_per_level).mechanism.noise, self.first_root
-        most = self.terms.max_excess
-        step = step if first is None else step.after_root(tree, totals, first)
+        step, most = step if first is None else step.after_root(tree, totals, first), self.terms.max_excess
         return self._chosen(step.views_on(tree, most, totals, root), step.levels(tree.n_levels, most), first)
 
     def _chosen(
