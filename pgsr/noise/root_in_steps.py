@@ -55,10 +55,13 @@ def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.nd
 
 
 def geometric(scale: Fraction, number: int, stream: ByteStream) -> np.ndarray:
-    """Draw geometric numbers, P(G >= m) = exp(-m / scale): sizes of double geometric numbers that are not 0, less 1."""
+    """Draw geometric numbers, P(G >= m) = exp(-m / scale): sizes of double geometric numbers that are not 0, less 1.
+
+    Where nearly all are 0, those that are not negative are taken, which have the same law.
+    """
     law, found = DoubleGeometric(scale), np.empty(0, np.int64)
     while len(found) < number:
         drawn = np.zeros(number, np.int64)
         law.add_to(drawn, stream)
-        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1])
+        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1 if scale > 0.25 else drawn[drawn >= 0]])
     return found[:number]

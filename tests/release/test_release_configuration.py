@@ -245,7 +245,7 @@ BY_ROOT = {"threshold": "root", "shares": ("1/5", "2/5", "2/5")}
         ({"shares": "root"}, 'wants threshold = "root"; write this, or one share per level'),
         (BY_ROOT | {"shares": ("0", "1/2", "1/2")}, "the root has a share of 0; write shares"),
         (BY_ROOT | {"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level"),
-        (BY_ROOT | {"kind": "two_stage"}, "may leave a region with few groups none; write mechanism = posterior"),
+        (BY_ROOT | {"kind": "two_stage"}, "two_stage needs counts that a region may not get; write kuo or posterior"),
         (BY_ROOT | {"intervals": "9/10"}, "only mechanism posterior publishes intervals, and this is kuo"),
         (BY_ROOT | {"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
         (BY_ROOT | {"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one"),

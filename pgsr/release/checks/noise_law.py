@@ -139,7 +139,8 @@ def root_steps_refuted(measurement: Measurement, first_scale: Fraction) -> bool:
         return bool(rest.any())
     stated = log_pmf_of_rest(rest, first_scale, law.scale)
     for factor, zero, part in product(FACTORS, (1e-9, 0.3, 0.6, 0.9, 1 - 1e-9), (1 / len(rest), 0.5, 1 - 1e-9)):
-        other = np.log(1 - zero) + DoubleGeometric(first_scale * Fraction(factor)).log_pmf(rest)
+        scale = float(first_scale) * factor
+        other = np.log((1 - zero) * np.tanh(0.5 / scale)) - np.abs(rest) / scale
         other = np.logaddexp(other, np.where(rest == 0, np.log(zero), -np.inf))
         found.append(float((np.logaddexp(np.log(1 - part) + stated, np.log(part) + other) - stated).sum()))
     choices = len(found) * len(candidates(measurement.hierarchy.n_levels))

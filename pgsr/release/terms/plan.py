@@ -248,9 +248,8 @@ def _shares(terms: Terms, n_levels: int, from_root: FromRoot | None) -> tuple[Fr
         return terms.shares
     if terms.shares_by_root:
         return least_shares(n_levels)
-    if terms.kind is Kind.BOTTOM_UP:
-        return (*(Fraction(0),) * (n_levels - 1), Fraction(1))
-    return (Fraction(1, n_levels),) * n_levels
+    leaves = (*(Fraction(0),) * (n_levels - 1), Fraction(1))
+    return leaves if terms.kind is Kind.BOTTOM_UP else (Fraction(1, n_levels),) * n_levels
 
 
 def _noise_step(

@@ -234,10 +234,14 @@ class Terms:
 
     def _check_root(self) -> None:
         """Raise `ConfigError` unless thresholds can follow from the noisy root under the other terms."""
-        if self.kind is Kind.BOTTOM_UP:
+        why = {
+            Kind.BOTTOM_UP: "measures the last level alone",
+            Kind.TWO_STAGE: "needs counts that a region may not get",
+        }
+        if self.kind in why:
             raise ConfigError(
-                'threshold = "root" takes thresholds from the noisy root, and mechanism bottom_up measures the last '
-                "level alone; write kuo or posterior, or threshold = 12"
+                f'threshold = "root" takes thresholds from the noisy root, and mechanism {self.kind} '
+                f"{why[self.kind]}; write kuo or posterior, or threshold = 12"
             )
         if self.shares is None or not self.shares[0]:
             has = "no share is stated" if self.shares is None else "the root has a share of 0"
@@ -245,11 +249,6 @@ class Terms:
                 f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares = "root" with a '
                 'budget of epsilon, or shares with a small one for the root, such as shares = ["1/20", "19/20"] for '
                 "two levels, or threshold = 12"
-            )
-        if self.kind is Kind.TWO_STAGE:
-            raise ConfigError(
-                'mechanism two_stage needs some cumulative counts of every region, and threshold = "root" may leave a '
-                "region with few groups none; write mechanism = posterior, or threshold = 12"
             )
 
     def _check_sizes(self) -> None:
