@@ -44,7 +44,7 @@ def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: Byt
 
 
 def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.ndarray:
-    """Compute the log of the chance of what the first noise has beyond the finer one, whatever this is.
+    """Compute the log of the chance of what the first noise has beyond one that is finer, whatever this is.
 
     It is 0 with the chance (1 - a)^2 a' / ((1 - a')^2 a), and else double geometric of the first scale.
     """

@@ -103,7 +103,7 @@ def _pmf(k: int, scale: Fraction) -> float:
 
 
 def _rest(d: int, coarse: Fraction, fine: Fraction) -> float:
-    return float(np.exp(log_pmf_of_rest(np.array([d]), coarse, fine))[0])
+    return float(d == 0 if coarse == fine else np.exp(log_pmf_of_rest(np.array([d]), coarse, fine))[0])
 
 
 def test_both_steps_together_lose_epsilon() -> None:
