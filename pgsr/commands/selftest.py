@@ -1,5 +1,6 @@
 """The command `pgsr selftest`; `pgsr.cli` registers it."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -29,6 +30,7 @@ def selftest(
     ] = None,
 ) -> None:
     """Test the sampler as installed here, at the scales in use. Exit 1 if it is not to be trusted."""
+    from pgsr.noise.shares_by_root import candidates
     from pgsr.privacy.laws import DoubleGeometric
     from pgsr.release import ReleaseConfig
     from pgsr.release.make.selftest import selftest as run
@@ -37,8 +39,11 @@ def selftest(
     if config is not None:
         require_left_out({"epsilon": epsilon, "sensitivity": sensitivity}, "with a configuration, which states them")
         asked = ReleaseConfig.read(config)
-        plan = Plan.of(asked.terms, [1] * levels if levels else asked.tree().regions_per_level)
-        laws = [law for law in (*(level.law for level in plan.levels), plan.totals_law) if law]
+        regions = [1] * levels if levels else asked.tree().regions_per_level
+        plans = [Plan.of(asked.terms, regions)]
+        if asked.terms.shares_by_root:  # beside the least shares of all levels those that differ most
+            plans.append(Plan.of(replace(asked.terms, shares=candidates(len(regions))[-1]), regions))
+        laws = [law for plan in plans for law in (*(level.law for level in plan.levels), plan.totals_law) if law]
     else:
         change = 2 if sensitivity is None else sensitivity
         laws = [DoubleGeometric(Fraction(change * (levels or 3)) / exact("1" if epsilon is None else epsilon))]

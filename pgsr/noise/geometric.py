@@ -6,17 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 
+from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.views import View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.measurement import Totals
-from pgsr.noise.shares_by_root import BY_ROOT, candidates, shares_by_root
+from pgsr.noise.shares_by_root import BY_ROOT, ROOT_SHARES, least_shares, shares_by_root
 from pgsr.noise.split_by_root import SplitByRoot, ViewRule
 from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import Budget, Number, exact
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.privacy.neighbours import Relation, Unit
+from pgsr.privacy.random import Source
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,15 @@ class Geometric(NoiseStep):
         """
         values = exact(self.epsilon) - self.totals_epsilon
         if self.shares_by_root:
-            return Budget(tuple(values * min(level) for level in zip(*candidates(n_levels), strict=True)))
+            return Budget(tuple(values * share for share in least_shares(n_levels)))
         return Budget.split(values, n_levels, self.shares)
+
+    def check(self, truth: CountOfCounts, source: Source) -> None:
+        """Refuse what `measure` would refuse, noise that could not be drawn after the root's, too."""
+        super().check(truth, source)
+        if self.shares_by_root and truth.hierarchy.n_levels > 1:  # the widest of `root_in_steps`
+            least = GeometricNoise((exact(self.epsilon) - self.totals_epsilon) * (ROOT_SHARES[1] - ROOT_SHARES[0]))
+            least.law(self.sensitivity(View.CUMULATIVE, truth.max_size))
 
     @property
     def shares_by_root(self) -> bool:

@@ -43,11 +43,25 @@ def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: Byt
     return up - down
 
 
+def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.ndarray:
+    """Compute the log of the chance of what the first noise has beyond one that is finer, whatever this is.
+
+    It is 0 with the chance (1 - a)^2 a' / ((1 - a')^2 a), and else double geometric of the first scale.
+    """
+    a, finer_a = np.exp(-1 / np.array([scale, finer], float))
+    stays = ((1 - a) / (1 - finer_a)) ** 2 * finer_a / a
+    moved = np.log1p(-stays) + DoubleGeometric(scale).log_pmf(rest)
+    return np.where(rest == 0, np.logaddexp(moved, np.log(stays)), moved)
+
+
 def geometric(scale: Fraction, number: int, stream: ByteStream) -> np.ndarray:
-    """Draw geometric numbers, P(G >= m) = exp(-m / scale): sizes of double geometric numbers that are not 0, less 1."""
+    """Draw geometric numbers, P(G >= m) = exp(-m / scale): sizes of double geometric numbers that are not 0, less 1.
+
+    Where nearly all are 0, those that are not negative are taken, which have the same law.
+    """
     law, found = DoubleGeometric(scale), np.empty(0, np.int64)
     while len(found) < number:
         drawn = np.zeros(number, np.int64)
         law.add_to(drawn, stream)
-        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1])
+        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1 if scale > 0.25 else drawn[drawn >= 0]])
     return found[:number]

@@ -62,6 +62,11 @@ def candidates(n_levels: int) -> tuple[tuple[Fraction, ...], ...]:
     return tuple((root, *((1 - root) * (1 - part) / between,) * between, (1 - root) * part) for root, part in found)
 
 
+def least_shares(n_levels: int) -> tuple[Fraction, ...]:
+    """Give the least share of every level among the candidates, with which noise is as large as it may be."""
+    return tuple(map(min, zip(*candidates(n_levels), strict=True)))
+
+
 def shares_by_root(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scales: np.ndarray) -> tuple[Fraction, ...]:
     """Choose the split whose worst ratio over levels to the least expected error of any candidate is least.
 
@@ -82,7 +87,7 @@ def shares_by_root(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scale
         for some in (splits, plain)
     )
     near = np.any([(found <= ABOUT_AS_GOOD * errors).all(axis=1) for errors in known], axis=0)
-    worst = (found / np.maximum(found.min(axis=0), 1e-9)).max(axis=1)
+    worst = (found / np.maximum(found.min(axis=0), 1e-9)).max(axis=1).round(9)  # so that ties have one winner anywhere
     return splits[int(np.argmin(np.where(near, worst, np.inf)))]
 
 

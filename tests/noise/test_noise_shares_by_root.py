@@ -2,17 +2,17 @@
 
 from fractions import Fraction
 from itertools import product
-from math import exp
 
 import numpy as np
 import pytest
+from exact_law import noise_by
 from instances import rng_of
 
 from pgsr import CountOfCounts, Hierarchy, View, measure
 from pgsr.data.views import cumulative
-from pgsr.errors import ProblemError
+from pgsr.errors import BudgetError, ProblemError
 from pgsr.noise import Geometric, SplitByRoot
-from pgsr.noise.root_in_steps import finer_noise
+from pgsr.noise.root_in_steps import finer_noise, geometric, log_pmf_of_rest
 from pgsr.noise.shares_by_root import _known_to, candidates, expected_errors, shares_by_root
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
@@ -76,6 +76,13 @@ def test_the_worst_ratio_is_least() -> None:
     assert roots[0] > roots[1]
 
 
+@pytest.mark.parametrize("scale", [Fraction(2), Fraction(1, 5), Fraction(1, 40)])
+def test_geometric_numbers_of_any_scale_are_drawn(scale: Fraction) -> None:
+    drawn, a = geometric(scale, 20_000, ByteStream(bytes(32))), float(np.exp(-1 / float(scale)))
+    for m in range(3):
+        assert abs((drawn >= m).mean() - a**m) < 0.015
+
+
 def test_noise_in_two_steps_has_the_law_of_both() -> None:
     """x and x' together: x' of the smaller scale, and x - x' of its own law whatever x' is, by a chi-square test."""
     scales, n, stream = (Fraction(2), Fraction(4, 5)), 100_000, ByteStream(bytes(range(32)))
@@ -96,10 +103,7 @@ def _pmf(k: int, scale: Fraction) -> float:
 
 
 def _rest(d: int, coarse: Fraction, fine: Fraction) -> float:
-    """What the noise of the coarse scale has beyond that of the fine one: 0 with a chance, else of the coarse law."""
-    a, b = exp(-1 / coarse), exp(-1 / fine)
-    stays = ((1 - a) / (1 - b)) ** 2 * b / a
-    return stays * (d == 0) + (1 - stays) * _pmf(d, coarse)
+    return float(d == 0 if coarse == fine else np.exp(log_pmf_of_rest(np.array([d]), coarse, fine))[0])
 
 
 def test_both_steps_together_lose_epsilon() -> None:
@@ -163,6 +167,16 @@ def test_measure_takes_the_split_view_unless_told_otherwise() -> None:
     assert found.first_root is not None
     assert np.array_equal(found.cells, measure(FEW, "split", epsilon=1, seed="default").cells)
     assert found.view_of(0) is View.CUMULATIVE
+
+
+def test_noise_that_the_second_step_could_not_draw_is_refused_before_the_first() -> None:
+    tree, seen = Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), []
+    with (
+        pytest.raises(BudgetError, match="give the level a larger epsilon"),
+        noise_by(lambda *drawn: seen.append(drawn)),
+    ):
+        Geometric(SplitByRoot(), "1/10000", "root").measure(CountOfCounts(tree, [[1, 2]] * 2), Seeded("fine"))
+    assert not seen
 
 
 @pytest.mark.parametrize(("view", "shares"), [(View.CUMULATIVE, "root"), (SplitByRoot(), "leaves")])

@@ -47,7 +47,7 @@ RELEASES: dict[str, tuple[str, dict[str, str | None], tuple]] = {
     **{f"small {kind}": (str(kind), {}, ()) for kind in Kind},
     **{f"{kind} by level": (kind, {"max_size": BY_LEVEL}, ()) for kind in ("m_h", "m_c_dp", "kuo")},
     "ranks": ("kuo", {"max_size": "9", "threshold": "2"}, ()),
-    "by root": ("posterior", {"max_size": "9", "threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'}, ()),
+    "by root": ("posterior", {"max_size": "9", "threshold": '"root"', "shares": '"root"'}, ()),
     "least size": ("m_h", {"max_size": "9", "min_size": "2"}, ()),
     "intervals": ("posterior", {"max_size": "6", "intervals": '"9/10"'}, ()),
     "words": ("m_h", {"tables": TABLES + PUBLICATION}, ()),
@@ -228,9 +228,10 @@ def another_view(found: dict) -> None:
     del found["levels"][1]["threshold"]
 
 
-def no_share_for_the_root(found: dict) -> None:
-    for level, share in zip(found["levels"], ("0", "1/2", "1/2"), strict=True):
-        level["share"] = share
+def other_shares(found: dict) -> None:
+    """All that a manifest says of them is changed."""
+    for level, share in zip(found["levels"], ("1/2", "1/4", "1/4"), strict=True):
+        level |= {"share": share, "epsilon": share, "noise_scale": str(1 / Fraction(share))}
 
 
 def sentence_for_a_version(target: Target) -> None:
@@ -349,7 +350,9 @@ def relabelled(drawn: str, said: str, target: Target) -> None:
 
 def rehearsed(target: Target) -> None:
     """A rehearsal, of which every claim is rewritten."""
-    drawn_anew(target, target.known()[0], manifest.REHEARSAL_KEY)
+    terms = target.known()[0]
+    found = planned(terms, 3).mechanism.measure(target.config.count(), Seeded(manifest.REHEARSAL_KEY))
+    target.remake(replace(found, secure=True), terms)
 
 
 def mechanism_renamed(target: Target) -> None:
@@ -540,7 +543,10 @@ FORGERIES: list[tuple[str, str, Forgery, str | None]] = [
     ("by root", "all thresholds", thresholds(lambda found: [[n + 1 for n in one] for one in found]), "measurement"),
     ("by root", "the root split", thresholds(lambda found: [[4], *found[1:]]), "measurement"),
     ("by root", "one threshold for a level", thresholds(lambda found: [found[0], found[1][0], found[2]]), "manifest"),
-    ("by root", "no share for the root", partial(fields, no_share_for_the_root), "manifest"),
+    ("by root", "other shares", partial(fields, other_shares), "measurement"),
+    ("by root", "too few first values of the root", removed("first_root", -1), "manifest"),
+    ("by root", "a first value that is not whole", stated("first_root", 0, to=0.5), "manifest"),
+    ("by root", "no first values", removed("first_root"), "descriptions"),
     ("intervals", "the stated level", stated("intervals", "level", to="1/2"), "counts"),
     ("intervals", "an impossible level", stated("intervals", "level", to="2"), "manifest"),
     ("intervals", "one more field of them", stated("intervals", "more", to="1"), "manifest"),
@@ -652,7 +658,7 @@ FORGERIES: list[tuple[str, str, Forgery, str | None]] = [
     ),
     *(
         (name, "a rehearsal said to be private", rehearsed, "privacy claim")
-        for name in ("m_h", "m_h by level", "m_c_dp by level", "kuo by level", "rho", "delta", "households")
+        for name in ("m_h", "m_h by level", "m_c_dp by level", "kuo by level", "by root", "rho", "delta", "households")
     ),
     ("m_h", "another mechanism", mechanism_renamed, "noise"),
     ("m_h", "a sentence for a version of Python", sentence_for_a_version, "manifest"),

@@ -11,7 +11,6 @@ from made_tables import TABLES, config, make_ledger, release, write_config
 
 from pgsr.errors import BudgetError, PgsrError
 from pgsr.privacy.accounting import PureEpsilon
-from pgsr.privacy.budget import recommended_split
 from pgsr.release import ReleaseConfig, Terms, check, publish
 from pgsr.release.configuration.example import EXAMPLE
 from pgsr.release.ledger import LedgerFile
@@ -240,10 +239,13 @@ BY_ROOT = {"threshold": "root", "shares": ("1/5", "2/5", "2/5")}
         ({"threshold": 0, "kind": "two_stage"}, "mechanism two_stage needs some cumulative counts"),
         (SPLIT | {"max_size": (9, 4)}, "a split view has the same sizes on all levels"),
         (SPLIT | {"unit": "entity in 999999999 groups"}, "at most 1,000,000"),
-        (BY_ROOT | {"shares": None}, "no share is stated; write shares with a small one for the root"),
+        (BY_ROOT | {"shares": None}, 'no share is stated; write shares = "root" with a budget of epsilon, or shares'),
+        (BY_ROOT | {"shares": "leaves"}, "shares is 'leaves'; write one share per level, root first, or \"root\""),
+        (BY_ROOT | {"shares": "root", "epsilon": None, "rho": "1"}, "wants a budget of epsilon alone that hides entit"),
+        ({"shares": "root"}, 'wants threshold = "root"; write this, or one share per level'),
         (BY_ROOT | {"shares": ("0", "1/2", "1/2")}, "the root has a share of 0; write shares"),
         (BY_ROOT | {"kind": "bottom_up", "shares": ("0", "0", "1")}, "mechanism bottom_up measures the last level"),
-        (BY_ROOT | {"kind": "two_stage"}, "may leave a region with few groups none; write mechanism = posterior"),
+        (BY_ROOT | {"kind": "two_stage"}, "two_stage needs counts that a region may not get; write kuo or posterior"),
         (BY_ROOT | {"intervals": "9/10"}, "only mechanism posterior publishes intervals, and this is kuo"),
         (BY_ROOT | {"totals": "root", "kind": "posterior"}, 'totals = "root" publishes that of the root alone'),
         (BY_ROOT | {"epsilon": None, "rho": "1", "unit": "group"}, "views that differ in sensitivity here; write one"),
@@ -267,9 +269,9 @@ def test_the_example_names_every_key(place):
         assert f"# {key} = " in EXAMPLE
     (place / "example.toml").write_text(EXAMPLE.replace("# [limits]", "[limits]"))
     recommended = ReleaseConfig.read(place / "example.toml").terms
-    assert recommended.shares == recommended_split(3)
     assert (recommended.kind, recommended.view) == (Kind.POSTERIOR, MeasuredView.SPLIT)
     assert recommended.by_root
+    assert recommended.shares_by_root
 
 
 def test_numbers_of_private_groups_are_not_counted(place: Path) -> None:

@@ -199,7 +199,7 @@ def _terms(rng: np.random.Generator, kind: Kind, depth: int, largest: int) -> di
         about["min_size"] = 0
     if split:
         about["threshold"] = pick(int(rng.integers(0, largest + 2)), "root")
-        about["shares"] = about["shares"] or pick(*_shares(rng, depth))
+        about["shares"] = about["shares"] or pick(*["root"] * (about["threshold"] == "root"), *_shares(rng, depth))
     return about
 
 

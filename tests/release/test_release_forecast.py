@@ -58,12 +58,13 @@ def test_errors_are_those_of_releases_of_the_stand_in(folder, found):
 
 
 def test_shares_and_mechanism_are_the_configured_ones(folder, found):
-    asked = config(folder, "posterior", threshold='"root"', shares='["1/5", "1/5", "3/5"]')
+    asked = config(folder, "posterior", threshold='"root"', shares='"root"')
     told: list[tuple[int, int]] = []
     with progress.told(lambda done, total: told.append((done, total))):
         split = forecast(asked, replicates=2)
     leaves = forecast(config(folder, shares='["1/20", "1/20", "9/10"]'), replicates=3)
     assert (split.errors.mean > 0).all()
+    assert split.sentence.endswith("The noisy root chose the shares of epsilon, as yours will.")
     assert leaves.errors.mean[2] < found.errors.mean[2]
     assert told == [(1, 2), (2, 2)]
 

@@ -83,7 +83,7 @@ PAID_FOR = [
     ("m_h", {"max_size": BY_LEVEL}),
     ("two_stage", {}),
     ("kuo", {"max_size": "60", "threshold": "2"}),
-    ("posterior", {"max_size": "9", "threshold": '"root"', "shares": '["1/5", "2/5", "2/5"]'}),
+    ("posterior", {"max_size": "9", "threshold": '"root"', "shares": '"root"'}),
 ]
 
 

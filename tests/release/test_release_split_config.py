@@ -58,6 +58,3 @@ def test_memory_of_ranks_is_asked_for():
     assert n_ranks(planned(plain, TREE), TRUTH) == 0
     ours, without = (bytes_needed(planned(each, TREE), TREE, TRUTH) for each in (terms, plain))
     assert ours == without + rank_bytes(3 * 36_000)
-
-
-# Plans

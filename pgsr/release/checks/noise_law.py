@@ -11,7 +11,8 @@ with chance 10^-9 at most if the statement is true; approximate alternatives onl
 are noise alone but for a chance of 10^-13 (`DOUBT`), which is kept off the 10^-9.
 
 Where thresholds follow from the noisy root, residuals without its noise are independent of what it chose; the product
-of those with it is divided by the number of sets that it may choose (`Family.choices`).
+of those with it is divided by the number of sets that it may choose (`Family.choices`). Where it chose shares, too, its
+first values less the last ones are noise alone, of a law of their own (`root_steps_refuted`).
 
 Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean over dependent families, Vovk and Wang
 2021 (E-values: calibration, combination and applications).
@@ -19,12 +20,16 @@ Source: the likelihood ratio as evidence, Wald 1945 (sequential tests); its mean
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
 
 from pgsr.noise.measurement import Measurement
-from pgsr.privacy.laws import Law
+from pgsr.noise.root_in_steps import log_pmf_of_rest
+from pgsr.noise.shares_by_root import candidates
+from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.shapes import Shape
 from pgsr.release.checks.noise_residuals import families
 from pgsr.release.checks.residuals import ResidualFamily, Sum
@@ -118,6 +123,28 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
         1 / max(small) if small else None,
         1 / min(large) if large else None,
     )
+
+
+def root_steps_refuted(measurement: Measurement, first_scale: Fraction) -> bool:
+    """Tell whether the root's first values, of this scale, and its last ones are not those of one noise step.
+
+    Alternatives to the law of their difference, `log_pmf_of_rest`, are that some part of the sizes has 0 with another
+    chance or noise of another scale. The false alarm is below `DOUBT`.
+    """
+    first, law, found = measurement.first_root, measurement.law(0), []
+    assert first is not None, "shares follow from it"
+    assert isinstance(law, DoubleGeometric), "of a pure epsilon"
+    rest = first - measurement.row(0)
+    if law.scale == first_scale:
+        return bool(rest.any())
+    stated = log_pmf_of_rest(rest, first_scale, law.scale)
+    for factor, zero, part in product(FACTORS, (1e-9, 0.3, 0.6, 0.9, 1 - 1e-9), (1 / len(rest), 0.5, 1 - 1e-9)):
+        scale = float(first_scale) * factor
+        other = np.log((1 - zero) * np.tanh(0.5 / scale)) - np.abs(rest) / scale
+        other = np.logaddexp(other, np.where(rest == 0, np.log(zero), -np.inf))
+        found.append(float((np.logaddexp(np.log(1 - part) + stated, np.log(part) + other) - stated).sum()))
+    choices = len(found) * len(candidates(measurement.hierarchy.n_levels))
+    return bool(np.logaddexp.reduce(found) - np.log(choices) >= -np.log(DOUBT))
 
 
 class SumLaw:

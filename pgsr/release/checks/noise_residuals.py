@@ -8,6 +8,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.noise.measurement import Measurement, Totals
+from pgsr.noise.shares_by_root import candidates
 from pgsr.release.checks.residuals import ResidualFamily, Sum, fewest_draws
 from pgsr.release.checks.split_residuals import split_families
 
@@ -19,14 +20,16 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Residu
     there as they are.
 
     Where thresholds follow from the noisy root (`by_root`), they choose how many sizes of the root are compared, and
-    with which regions: those with G[r] p[0] above the factor have columns, so the share p[0] alone decides which.
+    with which regions: those with G[r] p[0] above the factor have columns, so the share p[0] alone decides which. Where
+    shares do, too, its noise has chosen its own scale, among those of all candidates.
     """
     tree = measurement.hierarchy
     views = [measurement.view_of(region) for region in range(tree.n_regions)]
     assert not {View.COUNTS, View.CUMULATIVE} <= set(views), "counts and cumulative counts measure different things"
     measured = measurement.measured & np.array([view is not View.RANKED for view in views])
     split = np.array([view.mixed for view in views])
-    yield ResidualFamily("numbers of groups", _of_totals(measurement, measured & ~split))
+    scales = 1 if measurement.first_root is None else len(candidates(tree.n_levels))
+    yield ResidualFamily("numbers of groups", _of_totals(measurement, measured & ~split), scales)
     below = measured_below(tree, measured, without_groups(measurement))
     for level in range(tree.n_levels - 1):
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
@@ -39,7 +42,7 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Residu
                 draws[level] += own
                 grouped[tuple(map(int, draws))].append(residuals)
                 draws[level] -= own
-        choices = (measurement.max_size + 2) * (tree.n_regions + 1) if by_root and not level else 1
+        choices = scales * (measurement.max_size + 2) * (tree.n_regions + 1) if by_root and not level else 1
         yield ResidualFamily(f"level {level}", fewest_draws(grouped), choices)
     if split.any():
         yield from split_families(measurement, below, by_root)

@@ -7,7 +7,7 @@ import numpy as np
 from pgsr.data.views import View, counts_of_cumulative, counts_of_ranked
 from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.tables import noisy_tables
-from pgsr.privacy.laws import Law
+from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.random import Seeded, StreamId
 from pgsr.release.folder.manifest import REHEARSAL_KEY
 from pgsr.release.terms.kinds import MeasuredView
@@ -31,6 +31,8 @@ def is_rehearsal(plan: Plan, measurement: Measurement) -> bool:
     tree = measurement.hierarchy
     levels = [level for level in range(tree.n_levels) if measurement.measured[tree.level(level)].all()][:2]
     laws = [level.law for level in plan.levels]
+    if plan.first_root is not None:  # the last values of the root hold other noise than a rehearsal of stated shares
+        laws[0] = DoubleGeometric(plan.first_scale)
     # Noisy totals measure cumulative counts from above, which shifts the first cell by their own noise.
     first = int(terms.totals is Totals.NOISY and terms.view is not MeasuredView.COUNTS)
     compared = _compared(measurement, levels)
@@ -78,7 +80,8 @@ def _taken_off(terms: Terms, measurement: Measurement, region: int, law: Law) ->
     known = region < len(measurement.totals) and terms.totals is not Totals.NOISY
     total = int(measurement.totals[region]) if region < len(measurement.totals) else 0
     bare, cells = [], []
-    for part, values in view.parts(measurement.row(region)):
+    first = None if region else measurement.first_root
+    for part, values in view.parts(measurement.row(region) if first is None else first):
         noise = np.zeros(len(values), np.int64)
         level, path = int(measurement.hierarchy.level_of[region]), measurement.hierarchy.paths[region]
         law.add_to(noise, Seeded(REHEARSAL_KEY).stream(StreamId(terms.data_set, part.value, level, path)))

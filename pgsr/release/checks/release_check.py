@@ -29,6 +29,7 @@ from pgsr.release.publishing.parquet_pages import require_plain
 from pgsr.release.terms.kinds import MeasuredView
 from pgsr.release.terms.plan import Plan
 from pgsr.release.terms.preflight import require_publishable
+from pgsr.release.terms.thresholds import FromRoot
 
 
 def check(
@@ -113,9 +114,10 @@ class ReleaseCheck(FolderCheck):
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
         ):
             raise ReleaseError("the numbers of groups of regions do not add up to those above them")
-        if stated.thresholds is not None and len(stated.thresholds) != tree.n_regions:
-            raise ReleaseError(f"{len(stated.thresholds):,} thresholds are stated for {tree.n_regions:,} regions")
-        plan = Plan.of(stated.terms, tree.regions_per_level, stated.thresholds)
+        if stated.from_root is not None and len(stated.from_root.thresholds) != tree.n_regions:
+            n_stated = len(stated.from_root.thresholds)
+            raise ReleaseError(f"{n_stated:,} thresholds are stated for {tree.n_regions:,} regions")
+        plan = Plan.of(stated.terms, tree.regions_per_level, stated.from_root)
         require_publishable(plan, tree)
         self.known |= {"tree": tree, "totals": totals, "plan": plan, "columns": Columns.of(plan)}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
@@ -140,14 +142,15 @@ class ReleaseCheck(FolderCheck):
         measurement = plan.measured(
             tree, released_tables.read_measurement(self.path / artefact.MEASUREMENT, *about), totals, secure
         )
-        if plan.thresholds is not None:
+        if plan.from_root is not None:
             if measurement.view_of(0) is not View.CUMULATIVE:
                 raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
-            _require_follow(plan.thresholds, plan.thresholds_by_root(tree, totals, measurement.row(0)))
+            _require_follow(plan.from_root, plan.following(tree, totals, measurement.row(0)))
         self.known["measurement"] = measurement
         split = plan.terms.view is MeasuredView.SPLIT
         ranked = " below its threshold, and of every rank beyond it" if split else ""
-        return f"noisy values of every measured region and {self._sizes}{ranked}"
+        chosen = "; the shares of epsilon follow from the root's first ones" if plan.terms.shares_by_root else ""
+        return f"noisy values of every measured region and {self._sizes}{ranked}{chosen}"
 
     def privacy_claim(self) -> str:
         if not self.need("secure"):
@@ -160,8 +163,13 @@ class ReleaseCheck(FolderCheck):
 
     def noise(self) -> str:
         plan, measurement = self.need("plan"), self.need("measurement")
+        if plan.first_root is not None and noise_law.root_steps_refuted(measurement, plan.first_scale):
+            raise ReleaseError(
+                "the root's first noisy values do not differ from its last ones by the noise that its share says; true "
+                "ones would look so once in 10^13 releases"
+            )
         laws = tuple(level.law for level in plan.levels)
-        verdict = noise_law.judge(measurement, laws, plan.thresholds is not None)
+        verdict = noise_law.judge(measurement, laws, plan.from_root is not None)
         if verdict.refuted:
             raise ReleaseError(
                 f"the noise does not have the stated laws: {verdict.n_values:,} numbers are known twice, and they "
@@ -305,9 +313,12 @@ class ReleaseCheck(FolderCheck):
         return f"{whose} its public number of groups"
 
 
-def _require_follow(thresholds: tuple[int, ...], follow: tuple[int, ...]) -> None:
-    """Raise `ReleaseError` unless the stated thresholds, one per region, are those that follow from the noisy root."""
-    wrong = sum(ours != theirs for ours, theirs in zip(thresholds, follow, strict=True))
+def _require_follow(stated: FromRoot, follows: FromRoot) -> None:
+    """Raise `ReleaseError` unless the stated thresholds and shares are those that follow from the noisy root."""
+    if stated.shares != follows.shares:
+        right = ", ".join(map(str, follows.shares or ()))
+        raise ReleaseError(f"the shares of epsilon do not follow from the root's first noisy values, which say {right}")
+    wrong = sum(ours != theirs for ours, theirs in zip(stated.thresholds, follows.thresholds, strict=True))
     if wrong:
         raise ReleaseError(
             f"the thresholds of {wrong:,} regions do not follow from the noisy root and the public numbers of groups"

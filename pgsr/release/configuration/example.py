@@ -13,11 +13,12 @@ epsilon = "1"                    # in quotes, so that it stays exact: "0.1", "1/
 # rho = "1/10"
 # unit = "group"                 # whom it hides: entity, "entity in 5 groups", or a group with all its members; then
 # relation = "replace"           #   what may become of it: replace, add_remove or move
-shares = ["1/5", "1/5", "3/5"]   # of epsilon per level, root first; 1/3, 2/3 of two; equal parts if left out
 mechanism = "posterior"          # m_h, m_c_dp, kuo, bottom_up, posterior or two_stage; `pgsr plan` tells the errors
 threshold = "root"               # not m_h, m_c_dp: cumulative counts of sizes below a threshold, ranks beyond it; those
 #                                #   of all regions follow from the root, which is measured first; or a public size,
 #                                #   such as 12; cumulative counts of all sizes if left out
+shares = "root"                  # the root also chooses how levels share epsilon, if this is the whole budget; or they
+#                                #   are stated, root first: ["1/5", "1/5", "3/5"]; equal parts if left out
 # totals = "regions"             # whose number of groups is public: root (m_h, m_c_dp), regions (kuo, bottom_up),
 #                                #   either (posterior, two_stage), or "noisy" where the table of groups is private
 # intervals = "9/10"             # columns lower and upper: 90 % intervals of all counts, from the noisy values alone

@@ -64,6 +64,11 @@ _THRESHOLD = Form(
     {"anyOf": [forms.WHOLE.schema, {"type": "string", "enum": [BY_ROOT]}]},
 )
 
+_SHARES = Form(
+    f'{forms.EXACTS.wanted}, or "{BY_ROOT}"',
+    {"anyOf": [forms.EXACTS.schema, {"type": "string", "enum": [BY_ROOT]}]},
+)
+
 _REGION = Key(
     "region",
     forms.COLUMNS,
@@ -208,7 +213,11 @@ CONFIGURATION = DeclaredTable(
             None,
         ),
         Key(
-            "shares", forms.EXACTS, "Parts of epsilon per level, root first, that add up to 1; equal if left out.", None
+            "shares",
+            _SHARES,
+            'Parts of epsilon per level, root first, that add up to 1. Or "root", with threshold = "root" and a plain '
+            "epsilon: the noisy root chooses them, too. Equal if left out.",
+            None,
         ),
         Key(
             "totals",

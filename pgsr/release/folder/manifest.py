@@ -22,7 +22,7 @@ from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.plan import LevelPlan, Plan
 from pgsr.release.terms.publication import USUAL, Publication
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import BY_ROOT
+from pgsr.release.terms.thresholds import BY_ROOT, FromRoot
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"
@@ -32,7 +32,8 @@ REHEARSAL_KEY = "rehearsal"
 
 PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-FIELDS = (  # and "min_size", "intervals" and "noise", where there are some
+OTHER_FIELDS = ("min_size", "first_root", "intervals", "noise")
+FIELDS = (  # and OTHER_FIELDS, where there are some
     *("format", "data_set", "publication", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals"),
     *("max_size", "max_quantity", "invariants", "mechanism", "method", "status", "certificate", "distance"),
     *("measurement", "versions", "files"),
@@ -103,6 +104,7 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         "invariants": invariants(terms),
         "mechanism": str(terms.kind),
         "method": repr(plan.mechanism.post),
+        **({} if plan.first_root is None else {"first_root": plan.first_root.tolist()}),
         **intervals,
         **({} if terms.plain else {"noise": noise}),
     }
@@ -182,10 +184,10 @@ def read(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
     _require_format(found)
-    more = tuple(name for name in ("min_size", "intervals", "noise") if name in found)
+    more = tuple(name for name in OTHER_FIELDS if name in found)
     require_fields(found, (*FIELDS, *more), "the manifest")
     parts = ("publication", "totals", "certificate", "distance", "measurement", "versions", "files")
-    for name in (*parts, *(name for name in more if name != "min_size")):
+    for name in (*parts, *(name for name in more if name in ("intervals", "noise"))):
         if not isinstance(found[name], dict):
             raise ManifestError(f"{name} of the manifest is no table")
     if not isinstance(found["levels"], list) or not found["levels"]:
@@ -220,12 +222,15 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
         by_level = "max_size" in manifest["levels"][0]
         sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else ()
         threshold, by_region = _thresholds(manifest)
+        shares = tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"])
+        first = tuple(_kind(manifest, "first_root", list)) if "first_root" in manifest else None
+        chosen = None if by_region is None else FromRoot(by_region, shares if first is not None else None, first)
         terms = Terms(
             _kind(manifest, "data_set", str),
             sizes or _kind(manifest, "max_size", int),
             total.parts[0] or None,
             kind,
-            tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"]),
+            shares if first is None else BY_ROOT,
             Totals(manifest["totals"]["public"]),
             _kind(manifest, "max_quantity", int),
             level_names=tuple(_kind(level, "name", str) for level in manifest["levels"]),
@@ -239,7 +244,7 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
             threshold=threshold,
             **({name: _kind(stated, name, str) for name in ("unit", "relation")} if stated else {}),
         )
-        plan = Plan.of(terms, [_kind(level, "regions", int) for level in manifest["levels"]], by_region)
+        plan = Plan.of(terms, [_kind(level, "regions", int) for level in manifest["levels"]], chosen)
     except (PgsrError, ValueError) as error:
         raise ManifestError(f"the manifest states no terms of a release: {error}") from None
     if terms.plain == bool(stated):

@@ -19,6 +19,11 @@ _SUMS = (
     "below one has a row of its own."
 )
 
+_SHARES = (
+    "The root was measured first, and its noisy values (first_root in manifest.json) chose how the levels share "
+    "epsilon. Then its noise was made smaller, as its share says; all its values together cost no more than that share."
+)
+
 _STATUS = {
     "OPTIMAL": "The counts are proved to be as near to the noisy values as any counts that satisfy all conditions.",
     "FEASIBLE": (
@@ -96,6 +101,7 @@ def protection_sentences(manifest: dict[str, Any]) -> list[str]:
         f"most e^{epsilon} times as likely with that row as without it. Moving or replacing a row costs up to twice "
         "that.",
         "Other releases of the same data add their epsilon to this one's.",
+        *([_SHARES] if "first_root" in manifest else []),
     ]
 
 

@@ -46,8 +46,9 @@ def reserve(folder: Path, plan: Plan, tree: Hierarchy) -> None:
     """
     regions = len(released_tables.regions_text(tree, np.zeros(0), plan, Columns.of(plan)).encode())
     per_region = {artefact.MEASUREMENT: 0, artefact.REGIONS: _DIGITS, f"{UNFINISHED}.part": _DIGITS}
+    few = 2**16 + _DIGITS * plan.terms.max_excess  # a plan may hold noisy values of the root
     for name, n_bytes in per_region.items():
-        cells = 2**20 + _CELL_BYTES * plan.n_cells if name == artefact.MEASUREMENT else 2**16
+        cells = 2**20 + _CELL_BYTES * plan.n_cells if name == artefact.MEASUREMENT else few
         with _kept_open(folder / name) as file:
             try:
                 os.posix_fallocate(file.fileno(), 0, cells + n_bytes * tree.n_regions + regions)

@@ -139,7 +139,8 @@ def _public(config: ReleaseConfig) -> tuple[Plan, Hierarchy, CountOfCounts | Non
 def _levels(plan: Plan) -> list[tuple[str, str]]:
     """List epsilon, sensitivity and noise of every level, as the manifest of the release will state them."""
     fields = manifest.plan_fields(plan, True)
-    facts = [(level["name"], f"{_many(level['regions'], 'region')}, {_noise(level)}") for level in fields["levels"]]
+    least = "at least " if plan.terms.shares_by_root else ""
+    facts = [(one["name"], f"{_many(one['regions'], 'region')}, {least}{_noise(one)}") for one in fields["levels"]]
     if plan.terms.totals is Totals.NOISY:
         facts.append(("numbers of groups", _noise(fields["totals"])))
     return facts

@@ -62,7 +62,8 @@ class Forecast:
     @property
     def sentence(self) -> str:
         """Say what the errors are about."""
-        return f"All this is about the stand-in, {self.about}, and not about your data, whose sizes may differ."
+        chosen = " The noisy root chose the shares of epsilon, as yours will." if self.terms.shares_by_root else ""
+        return f"All this is about the stand-in, {self.about}, and not about your data, whose sizes may differ.{chosen}"
 
     def to_frame(self) -> "pd.DataFrame":
         """Make a table, a row per level."""

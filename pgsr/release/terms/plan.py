@@ -1,6 +1,6 @@
 """The plan of a release: what its terms come to, level by level, made once and read by all that follows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
@@ -13,9 +13,10 @@ from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric, Noise
-from pgsr.noise.measurement import Measurement
+from pgsr.noise.measurement import Measurement, pure_epsilons
+from pgsr.noise.shares_by_root import least_shares
 from pgsr.noise.split_by_root import SplitByRoot, ViewRule
-from pgsr.privacy.laws import Law
+from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
@@ -23,7 +24,7 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.post_processing import post_of
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import require_threshold, thresholds_of
+from pgsr.release.terms.thresholds import BY_ROOT, FromRoot, require_threshold, thresholds_of
 
 MOST_ROWS = 1_000_000
 """The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
@@ -38,7 +39,8 @@ class LevelPlan:
         regions: their number, with the copies that padding makes.
         max_size: the largest size; larger groups count as it.
         max_excess: the most members beyond `Terms.min_size` that are told apart.
-        share: of the level in the budget of the values; the shares of all levels add up to 1.
+        share: of the level in the budget of the values; the shares of all levels add up to 1. Before a root is drawn
+            that chooses them, the least that the level may get, with its noise and law.
         noise: of the values; None where nothing is measured.
         sensitivity: how far the values differ between neighbouring data sets. Sizes of its own make them the counts of
             the same data with that largest size.
@@ -60,14 +62,14 @@ class LevelPlan:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The plan of a release, level by level. Only public numbers decide it, and the noisy root where thresholds do.
+    """The plan of a release, level by level. Only public numbers decide it, and the noisy root where terms say so.
 
     Attributes:
         terms: what was stated.
         levels: one plan per level, root first.
         mechanism: the noise step and what follows it.
         totals_noise, totals_law: the noise of the numbers of groups of every level; None where these are public.
-        thresholds: the size at which every region's view is split, once they follow from the noisy root; else None.
+        from_root: the thresholds and shares that followed from the noisy root; None before, or where none do.
         names: of the levels, root first.
         n_cells: the cells of all regions that are measured and computed, those of sizes from `Terms.min_size` on.
         zeros: whether tables have rows for sizes of which a region has no group, as they have up to `MOST_ROWS`.
@@ -85,7 +87,7 @@ class Plan:
     mechanism: Mechanism
     totals_noise: LevelNoise | None
     totals_law: Law | None
-    thresholds: tuple[int, ...] | None
+    from_root: FromRoot | None
     names: tuple[str, ...] = field(init=False)
     n_cells: int = field(init=False)
     zeros: bool = field(init=False)
@@ -98,28 +100,28 @@ class Plan:
         keep(self, "zeros", rows <= MOST_ROWS)
 
     @classmethod
-    def of(cls, terms: Terms, regions: Sequence[int], thresholds: tuple[int, ...] | None = None) -> "Plan":
+    def of(cls, terms: Terms, regions: Sequence[int], from_root: FromRoot | None = None) -> "Plan":
         """Plan a release.
 
         Args:
             terms: what was stated.
             regions: their number by level, root first.
-            thresholds: of every region, where they followed from a noisy root.
+            from_root: what followed from a noisy root that was drawn.
 
         Raises:
-            ConfigError: there is not one name, share or largest size per level.
+            ConfigError: there is not one name, share or largest size per level, or first noisy value per size.
             BudgetError: there is not one share per level, or the budget is too small for noise that can be drawn.
         """
-        n = len(regions)
+        n, thresholds = len(regions), from_root and from_root.thresholds
         for threshold in thresholds or ():
             require_threshold(threshold, terms.min_size)
-        sizes, names, shares = _sizes(terms, n), _names(terms, n), terms.shares
-        if shares is None and terms.kind is Kind.BOTTOM_UP:
-            shares = (*(Fraction(0),) * (n - 1), Fraction(1))
-        elif shares is None:
-            shares = (Fraction(1, n),) * n
+        first, n_sizes = from_root and from_root.first, terms.max_excess + 1
+        if first is not None and (len(first) != n_sizes or any(type(value) is not int for value in first)):
+            raise ConfigError(f"the root's first noisy values are not one whole number for each of {n_sizes:,} sizes")
+        sizes, names, shares = _sizes(terms, n), _names(terms, n), _shares(terms, n, from_root)
         excesses = tuple(size - terms.min_size for size in sizes)
-        step = _noise_step(terms, shares, excesses, thresholds)
+        to_come = terms.shares_by_root and from_root is None
+        step = _noise_step(terms, BY_ROOT if to_come else shares, excesses, thresholds)
         noises, totals_noise = step.levels(n, excesses), step.totals_noise(n, terms.max_excess)
         if terms.view is MeasuredView.SPLIT and not terms.ranks_alike:
             [view] = set(step.rules)  # one for all regions, as others would differ in sensitivity
@@ -138,24 +140,47 @@ class Plan:
         levels = tuple(LevelPlan(*level) for level in zip(*parts, strict=True))
         mechanism = Mechanism(step, post_of(terms), Problem.m_h if terms.kind is Kind.M_H else None)
         totals_law = totals_noise and totals_noise.law(terms.totals_sensitivity)
-        return cls(terms, levels, mechanism, totals_noise, totals_law, thresholds)
+        return cls(terms, levels, mechanism, totals_noise, totals_law, from_root)
 
     def completed(self, measurement: Measurement) -> "Plan":
-        """Plan the same release with the threshold of every region that the noisy root gave."""
+        """Plan the same release with the thresholds and shares that the noisy root gave."""
         views = map(measurement.view_of, range(measurement.hierarchy.n_regions))
-        thresholds = thresholds_of(views, self.terms.max_excess, self.terms.min_size)
-        return Plan.of(self.terms, measurement.hierarchy.regions_per_level, thresholds)
+        chosen = self._chosen(views, measurement.noise, measurement.first_root)
+        return Plan.of(self.terms, measurement.hierarchy.regions_per_level, chosen)
 
-    def thresholds_by_root(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> tuple[int, ...]:
-        """Compute the threshold of every region that follows from the root's noisy cumulative counts.
+    def following(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> FromRoot:
+        """Compute what follows from the root's noisy cumulative counts, the last ones and the first ones, if any.
 
         Args:
             tree, totals: the regions, and their public or noisy numbers of groups.
-            root: the values of the root, by excess; shape (K - m + 1,).
+            root: the last values of the root, by excess; shape (K - m + 1,).
         """
-        before = Plan.of(self.terms, tree.regions_per_level)
-        views = before.mechanism.noise.views_on(tree, self.terms.max_excess, totals, root)
-        return thresholds_of(views, self.terms.max_excess, self.terms.min_size)
+        step, first = Plan.of(self.terms, tree.regions_per_level).mechanism.noise, self.first_root
+        step, most = step if first is None else step.after_root(tree, totals, first), self.terms.max_excess
+        return self._chosen(step.views_on(tree, most, totals, root), step.levels(tree.n_levels, most), first)
+
+    def _chosen(
+        self, views: Iterable[AnyView], noises: tuple[LevelNoise | None, ...], first: np.ndarray | None
+    ) -> FromRoot:
+        """Say what a noisy root chose by the views of all regions, the noise of the levels and its first values."""
+        thresholds = thresholds_of(views, self.terms.max_excess, self.terms.min_size)
+        if first is None:
+            return FromRoot(thresholds, None, None)
+        assert self.terms.epsilon is not None, "of a pure epsilon"
+        values = self.terms.epsilon * (1 - self.terms.totals_share)
+        return FromRoot(thresholds, tuple(level / values for level in pure_epsilons(noises)), tuple(first.tolist()))
+
+    @property
+    def first_root(self) -> np.ndarray | None:
+        """The root's first noisy values, which chose the shares; None where none did."""
+        return None if self.from_root is None or self.from_root.first is None else np.array(self.from_root.first)
+
+    @property
+    def first_scale(self) -> Fraction:
+        """The scale of the noise of the root's first values, where these choose its share."""
+        root = self.levels[0]
+        assert isinstance(root.law, DoubleGeometric), "of a pure epsilon"
+        return root.law.scale * root.share / least_shares(len(self.levels))[0]
 
     def views_on(self, tree: Hierarchy, totals: np.ndarray) -> tuple[AnyView, ...]:
         """Give the views of the regions as the noise step gives them: region by region where noise chose them.
@@ -186,6 +211,7 @@ class Plan:
             max_quantity=terms.max_quantity,
             unit=terms.unit,
             relation=terms.relation,
+            first_root=self.first_root,
         )
 
 
@@ -214,8 +240,20 @@ def _sizes(terms: Terms, n_levels: int) -> tuple[int, ...]:
     return terms.max_sizes
 
 
+def _shares(terms: Terms, n_levels: int, from_root: FromRoot | None) -> tuple[Fraction, ...]:
+    """Give the share of every level, root first; the least ones before the root is drawn that chooses them."""
+    if from_root is not None and from_root.shares is not None:
+        return from_root.shares
+    if isinstance(terms.shares, tuple):
+        return terms.shares
+    if terms.shares_by_root:
+        return least_shares(n_levels)
+    leaves = (*(Fraction(0),) * (n_levels - 1), Fraction(1))
+    return leaves if terms.kind is Kind.BOTTOM_UP else (Fraction(1, n_levels),) * n_levels
+
+
 def _noise_step(
-    terms: Terms, shares: tuple[Fraction, ...], excesses: tuple[int, ...], thresholds: tuple[int, ...] | None
+    terms: Terms, shares: tuple[Fraction, ...] | str, excesses: tuple[int, ...], thresholds: tuple[int, ...] | None
 ) -> Geometric | Noise:
     """Make the noise step; thresholds are those of every region, where they followed from a noisy root."""
     rule: ViewRule | tuple[ViewRule, ...] = View.COUNTS if terms.view is MeasuredView.COUNTS else View.CUMULATIVE

@@ -42,7 +42,8 @@ class Terms:
             7}.
         epsilon: the total, exact; None where the budget is stated in rho.
         kind: of the mechanism.
-        shares: of epsilon per level, root first; None for the mechanism's usual ones.
+        shares: of epsilon per level, root first; "root" where they follow from the noisy root, as the threshold does;
+            None for the mechanism's usual ones.
         totals: whose number of groups is public; the mechanism's usual ones if None.
         max_quantity: public bound on what one entity adds to a size.
         level_names: public names of the levels, root first; None for level_0, level_1, ...
@@ -76,7 +77,7 @@ class Terms:
     max_size: int | tuple[int, ...]
     epsilon: Fraction | None
     kind: Kind
-    shares: tuple[Fraction, ...] | None = None
+    shares: tuple[Fraction, ...] | str | None = None
     totals: Totals = None  # pyright: ignore[reportAssignmentType]
     max_quantity: int = 1
     level_names: tuple[str, ...] | None = None
@@ -119,9 +120,9 @@ class Terms:
             self._check_threshold()
         if type(self.max_quantity) is not int or self.max_quantity < 1:
             raise ConfigError("max_size and max_quantity are public whole numbers from 1 up")
-        if self.shares is not None and sum(self.shares) != 1:
+        if isinstance(self.shares, tuple) and sum(self.shares) != 1:
             raise ConfigError(f'the shares add up to {sum(self.shares)}, not 1; write fractions, such as "1/3"')
-        if self.shares is not None and self.kind is Kind.BOTTOM_UP and any(self.shares[:-1]):
+        if isinstance(self.shares, tuple) and self.kind is Kind.BOTTOM_UP and any(self.shares[:-1]):
             raise ConfigError(
                 "mechanism bottom_up adds up the last level and uses no other, so shares of the levels above it are "
                 "spent for nothing; leave shares out"
@@ -149,7 +150,9 @@ class Terms:
         keep(self, "kind", Kind(self.kind))
         if self.totals is not None:
             keep(self, "totals", _one_of(Totals, self.totals, "totals"))
-        if self.shares is not None:
+        if isinstance(self.shares, str) and not self.shares_by_root:
+            raise ConfigError(f'shares is {self.shares!r}; write one share per level, root first, or "{BY_ROOT}"')
+        if self.shares is not None and not self.shares_by_root:
             keep(self, "shares", tuple(exact(share, "a share", zero=True) for share in self.shares))
         if self.level_names is not None:
             keep(self, "level_names", tuple(self.level_names))
@@ -182,6 +185,17 @@ class Terms:
                 'threshold = "root" measures views that differ in sensitivity here; write one size as threshold, or '
                 "leave threshold out"
             )
+        if self.shares_by_root and not (self.by_root and self.plain):
+            wanted = "a budget of epsilon alone that hides entities" if self.by_root else 'threshold = "root"'
+            raise ConfigError(
+                f'shares = "root" lets the noisy root choose the shares, and wants {wanted}; write this, or one share '
+                "per level"
+            )
+
+    @property
+    def shares_by_root(self) -> bool:
+        """Whether shares of epsilon follow from the noisy root."""
+        return self.shares == BY_ROOT
 
     @property
     def by_root(self) -> bool:
@@ -202,7 +216,7 @@ class Terms:
             self._check_root()
         else:
             require_threshold(self.threshold, self.min_size)
-        if not self.has_thresholds_for(self.kind):
+        if self.kind is Kind.TWO_STAGE and self.threshold == self.min_size:
             raise ConfigError(
                 f"mechanism two_stage needs some cumulative counts of every region, and threshold is "
                 f"{self.min_size:,}, the least size; write a larger one"
@@ -220,32 +234,22 @@ class Terms:
 
     def _check_root(self) -> None:
         """Raise `ConfigError` unless thresholds can follow from the noisy root under the other terms."""
-        if self.kind is Kind.BOTTOM_UP:
+        why = {
+            Kind.BOTTOM_UP: "measures the last level alone",
+            Kind.TWO_STAGE: "needs counts that a region may not get",
+        }
+        if self.kind in why:
             raise ConfigError(
-                'threshold = "root" takes thresholds from the noisy root, and mechanism bottom_up measures the last '
-                "level alone; write kuo or posterior, or threshold = 12"
+                f'threshold = "root" takes thresholds from the noisy root, and mechanism {self.kind} '
+                f"{why[self.kind]}; write kuo or posterior, or threshold = 12"
             )
         if self.shares is None or not self.shares[0]:
             has = "no share is stated" if self.shares is None else "the root has a share of 0"
             raise ConfigError(
-                f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares with a small one '
-                'for the root, such as shares = ["1/20", "19/20"] for two levels, or threshold = 12'
+                f'threshold = "root" takes thresholds from the noisy root, and {has}; write shares = "root" with a '
+                'budget of epsilon, or shares with a small one for the root, such as shares = ["1/20", "19/20"] for '
+                "two levels, or threshold = 12"
             )
-        if self.kind is Kind.TWO_STAGE:
-            raise ConfigError(
-                'mechanism two_stage needs some cumulative counts of every region, and threshold = "root" may leave a '
-                "region with few groups none; write mechanism = posterior, or threshold = 12"
-            )
-
-    def has_thresholds_for(self, kind: Kind) -> bool:
-        """Tell whether views are split where a mechanism takes it: `TWO_STAGE` wants some columns of every region.
-
-        Of thresholds by the root, which may leave a region no columns, `BOTTOM_UP` has none.
-        """
-        if self.threshold is None or not kind.takes_thresholds:
-            return False
-        rootless = self.by_root and kind is Kind.BOTTOM_UP
-        return not rootless and (kind is not Kind.TWO_STAGE or self.threshold not in (BY_ROOT, self.min_size))
 
     def _check_sizes(self) -> None:
         """Raise `ConfigError` unless a release can have sizes per level under the other terms."""

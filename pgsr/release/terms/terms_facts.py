@@ -16,7 +16,7 @@ def terms_facts(terms: Terms) -> dict[str, str]:
         "data set": terms.data_set,
         "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_of(terms)!r}",
         "sizes": _sizes(terms),
-        "budget": f"{terms.total} in all",
+        "budget": f"{terms.total} in all" + (", in shares by the noisy root" if terms.shares_by_root else ""),
     }
 
 

@@ -1,15 +1,32 @@
-"""The thresholds of a release's split views: one size for all regions, or from the noisy root.
+"""What follows from a release's noisy root, and the thresholds of split views, from it or one size for all regions.
 
 Thresholds are sizes, and a mechanism knows excesses over `Terms.min_size`: a threshold T of sizes is T - min_size.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
 
 from pgsr.data.views import AnyView
 from pgsr.release.publishing.errors import ConfigError
 
 BY_ROOT = "root"
-"""What stands for a threshold where those of all regions follow from the noisy root."""
+"""What stands for a threshold, or for shares, where those of all regions or levels follow from the noisy root."""
+
+
+@dataclass(frozen=True)
+class FromRoot:
+    """What followed from the noisy root of a release.
+
+    Attributes:
+        thresholds: of every region.
+        shares: of epsilon per level, root first; None where they were stated.
+        first: the root's first noisy values, by excess, which chose the shares; None where these were stated.
+    """
+
+    thresholds: tuple[int, ...]
+    shares: tuple[Fraction, ...] | None
+    first: tuple[int, ...] | None
 
 
 def thresholds_of(views: Iterable[AnyView], max_excess: int, min_size: int) -> tuple[int, ...]:
