@@ -72,11 +72,10 @@ def price_of_the_total(prices: PartPrices, total: int | None) -> bool:
 
 def prices_of_sources(part: FlowPart, prices: PartPrices) -> bool:
     """Say whether leaves have the price of their public total: one per total, and 0 where none is public."""
-    source = part.sources.of_leaf
-    stated = source != UNKNOWN
-    price = np.zeros(part.hierarchy.n_regions, prices.leaves.dtype)
-    price[source[stated]] = prices.leaves[stated]
-    return bool((prices.leaves == np.where(stated, price[source], 0)).all())
+    fixed = part.fixed
+    price = np.zeros(len(fixed.regions) + 1, prices.leaves.dtype)  # the last one is of leaves of no set
+    price[fixed.set_of] = prices.leaves
+    return bool((prices.leaves == fixed.at_leaves(price[:-1])).all())
 
 
 def _judge_rows(part: FlowPart, x: np.ndarray, prices: PartPrices, level: int, rows: slice) -> tuple[int, bool]:

@@ -26,8 +26,10 @@ class LeafValues:
 
 
 class RoundedDual:
-    """The gradient of the smoothed dual over integers, see `pgsr.algorithms.m_c.integers`, in the arrays of `dual`.
+    """The gradient of the smoothed dual over integers, in the arrays of `dual`.
 
+    With a share t, the softness, of the square and 1 - t of the straight lines between integers as the costs, a value v
+    is rounded to floor(v) + clip((frac(v) - 1/2) / t + 1/2, 0, 1): t = 1 is the relaxed dual, t = 0 that over integers.
     Fits start from the blocks that `dual` has, so it should have been evaluated near the relaxed optimum.
     """
 

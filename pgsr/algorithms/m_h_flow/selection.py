@@ -86,11 +86,11 @@ class Selection:
             numbers.append(number)
             supply.append(np.zeros(n_here, np.int64))
             n += n_here
-        own, leaves = np.unique(part.sources.of_leaf, return_inverse=True)
-        n_grounded = int(np.count_nonzero(own == UNKNOWN))  # 0 or 1
+        own, leaves = np.unique(part.fixed.set_of, return_inverse=True)
+        n_grounded = int(np.count_nonzero(own < 0))  # 0 or 1
         leaves = np.where(leaves < n_grounded, GROUND, leaves - n_grounded + n).astype(np.int32)
         own = own[n_grounded:]
-        supply += np.split(part.sources.supply[own], np.searchsorted(own, tree.level_start[1:-1]))
+        supply += np.split(part.fixed.totals[own], np.searchsorted(part.fixed.regions[own], tree.level_start[1:-1]))
         begins += [np.ones(len(totals), bool) for totals in supply[len(begins) :]]
         arcs, places = [], []
         for level in range(tree.n_levels):

@@ -48,7 +48,7 @@ class NamedProgram:
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3]. Of choices choice[..,1] for the first alternative, either[..], and if[..,1,1] and so on
             for what it implies.
-    notes: lines that explain it to a reader of a file.
+        notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
 
@@ -289,20 +289,22 @@ def _region_names(problem: Statement, names: str) -> list[str]:
     return paths
 
 
+def _ranked(kind: str, regions: Sequence[str], lengths: np.ndarray) -> Names:
+    """The names of so many unknowns or rows of every region, numbered from 0 on."""
+    cell = np.concatenate([np.arange(length) for length in lengths])
+    return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+
+
 def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
     if problem.view is View.RANKED:
-        lengths = np.diff(problem.first_cell)
-        cell = np.concatenate([np.arange(length) for length in lengths])
-        return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+        return _ranked(kind, regions, np.diff(problem.first_cell))
     return Names.cells(kind, regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
 
 
 def _rows(problem: Statement, regions: Sequence[str], equal: Names, order: Names) -> Names:
     """The names of all rows, in the order in which `formulate` stacks them."""
     if problem.view is View.RANKED:
-        lengths = np.maximum(0, np.diff(problem.first_cell) - 1)
-        cell = np.concatenate([np.arange(length) for length in lengths])
-        return Names.cells("order", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+        return _ranked("order", regions, np.maximum(0, np.diff(problem.first_cell) - 1))
     tree, sizes, out = problem.hierarchy, problem.sizes, Names.of([])
     if problem.consistent:
         widths = (np.array([*sizes.max_sizes[1:], -1]) + 1)[tree.level_of]  # a sum per size of the level below
