@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -135,6 +136,14 @@ class Sizes:
         """
         part = cells[self.first_cell[regions.start] : self.first_cell[regions.stop]]
         return part.reshape(regions.stop - regions.start, -1)
+
+    def block(self, values: Any, start: int, stop: int) -> Any:
+        """View the values of regions start..stop-1 of an array of all, or of one level of a table per level."""
+        if not isinstance(values, Sequence):
+            return values[start:stop]
+        level = int(self.hierarchy.level_of[start])
+        first = self.hierarchy.level(level).start
+        return values[level][start - first : stop - first]
 
     def rows(self, cells: np.ndarray) -> list[np.ndarray]:
         """View cells region by region."""
