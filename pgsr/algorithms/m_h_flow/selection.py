@@ -138,7 +138,7 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Some arcs of a network, as in `Network`, whose vertices are numbered within a piece.
+    """Some arcs of a network, as in `FlowNetwork`, whose vertices are numbered within a piece.
 
     `GROUND` stands for the ground, `ABOVE - s` for the vertex at which the cell of the piece's root of size s ends.
     """

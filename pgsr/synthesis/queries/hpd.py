@@ -91,7 +91,7 @@ class HPDGen(Descent):
 
     Args:
         embedding: length of z_k.
-        hidden: units per residual block; see `logits.Network`.
+        hidden: units per residual block; see `logits.LogitNetwork`.
         learning_rate: smaller than for free logits.
 
     The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.
