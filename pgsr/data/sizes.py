@@ -171,9 +171,7 @@ class Sizes:
 
     def children_sums(self, tables: Sequence[np.ndarray], level: int) -> np.ndarray:
         """Add up the values of the level below over the children of every region of a level."""
-        tree = self.hierarchy
-        starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-        return np.add.reduceat(tables[level + 1], starts, axis=0, dtype=np.result_type(tables[level + 1], np.int64))
+        return self.hierarchy.sum_below(tables[level + 1], level)
 
 
 def fold(table: np.ndarray, k: int) -> np.ndarray:

@@ -104,9 +104,8 @@ def violations(part: FlowPart, x: Tables, total: int | None = None) -> dict[str,
         if stated.any():
             off += int((table.sum(axis=1, dtype=np.int64)[stated] != known[stated]).sum())
         if level < tree.n_levels - 1:
-            starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-            sums = np.add.reduceat(x[level + 1], starts, axis=0, dtype=np.int64)
-            consistency += int(np.count_nonzero(sums - sizes.folded(table.astype(np.int64), level, View.COUNTS)))
+            own = sizes.folded(table.astype(np.int64), level, View.COUNTS)
+            consistency += int(np.count_nonzero(sizes.children_sums(x, level) - own))
     return {"sign": sum(int((table < 0).sum()) for table in x), "consistency": consistency, "totals": off}
 
 

@@ -60,11 +60,7 @@ class Selection:
         for level, (table, kept) in enumerate(zip(tables, chosen.kept, strict=True)):
             parts = table[:, part.first_tail(level) :]
             is_last = level == tree.n_levels - 1
-            if is_last:
-                totals = part.known[tree.leaves]
-            else:
-                starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-                totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
+            totals = part.known[tree.leaves] if is_last else tree.sum_below(tables[level + 1][:, -1], level)
             if parts.size:
                 given = read_only(table), part.first_tail(level), totals.astype(np.int64), kept
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], *given)
