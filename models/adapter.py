@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pgsr.checks import plain, require_kind
 from pgsr.data.views import View
 from pgsr.errors import MethodError, ProblemError
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
 from pgsr.models.clock import Clock, Run
@@ -96,8 +96,14 @@ class SolverModel(GatedMethod):
     tolerance: float | None = field(default=None, kw_only=True, repr=False)
 
     conditions_taken = Taken.ALL
-    takes_besides = frozenset(Besides)
+    cell_weights = True
     sizes_per_level = True
+
+    needs_bounds: ClassVar[bool] = False
+    """Whether all unknowns of a native model need finite bounds."""
+
+    prefers_parts: ClassVar[bool] = False
+    """Whether a program that falls apart is given part by part even where it is not too large."""
 
     def __post_init__(self) -> None:
         if self.squares is not None and not isinstance(self.squares, Squares):
@@ -196,11 +202,6 @@ class SolverModel(GatedMethod):
     def integrality(self) -> float:
         """The distance from an integer at which the solver takes a number for one."""
         return INTEGRALITY
-
-    @property
-    def needs_bounds(self) -> bool:
-        """Whether all unknowns of a native model need finite bounds."""
-        return False
 
     def handed_natively(self, stated: Problem) -> SolverProgram:
         """Write the problem of a native model as the program that `build` gets. It may raise `Stopped`."""
@@ -418,7 +419,7 @@ class SolverModel(GatedMethod):
             else:
                 integers = True
             if clock.expired:
-                return replace(answer, claim=SolverClaim.STOPPED) if whole else _no_answer(answer)
+                return replace(answer, claim=SolverClaim.STOPPED, values=answer.values if whole else None)
             values = answer.values if whole else values
 
     def in_pieces(self, pieces: Pieces, integers: bool, start: np.ndarray | None) -> SolverProgram:
@@ -432,11 +433,6 @@ class SolverModel(GatedMethod):
         """
         choosing = problem.conditions is not None and problem.conditions.choices is not None
         return self.finds_whole(problem) and not choosing and not (started and ProgramKind.MILP in self.starts)
-
-    @property
-    def prefers_parts(self) -> bool:
-        """Whether a program that falls apart is given part by part even where it is not too large."""
-        return False
 
     @property
     def finds_vertices(self) -> bool:
@@ -454,8 +450,8 @@ def _not_a_run(given: object) -> str:
     what = given.answer if isinstance(given, Run) else given
     where = "Run.answer" if isinstance(given, Run) else "run"
     return (
-        f"{where} is of type {type(what).__name__}; let run return Run(Answer(Claim.OPTIMAL, values=v), seconds to "
-        "formulate, seconds to solve), from pgsr.models.adapter and pgsr.models.judge"
+        f"{where} is of type {type(what).__name__}; let run return Run(SolverAnswer(SolverClaim.OPTIMAL, values=v), "
+        "seconds to formulate, seconds to solve), of pgsr.models.adapter and pgsr.models.judge"
     )
 
 
@@ -520,7 +516,3 @@ def _after(answer: SolverAnswer, last: SolverAnswer, integer: bool) -> SolverAns
     if left_off and (not integer or _are_whole(np.asarray(last.values))):
         return replace(last, claim=SolverClaim.STOPPED)
     return answer
-
-
-def _no_answer(answer: SolverAnswer) -> SolverAnswer:
-    return replace(answer, claim=SolverClaim.STOPPED, values=None)

@@ -49,6 +49,8 @@ class CpSat(SolverModel):
         Certificate(problem: objective 2, bound 2 by exchange test, no violations)
     """
 
+    prefers_parts = needs_bounds = True
+
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -59,10 +61,6 @@ class CpSat(SolverModel):
     @property
     def takes(self) -> frozenset[ProgramKind]:
         return frozenset({ProgramKind.MILP})
-
-    @property
-    def prefers_parts(self) -> bool:
-        return True
 
     @property
     def starts(self) -> frozenset[ProgramKind]:
@@ -86,10 +84,6 @@ class CpSat(SolverModel):
 
     @property
     def takes_indicators(self) -> bool:
-        return True
-
-    @property
-    def needs_bounds(self) -> bool:
         return True
 
     def build(self, program: SolverProgram) -> "CpSatProgram":

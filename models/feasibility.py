@@ -1,15 +1,14 @@
 """Whether any point satisfies a program's conditions: a point, or a weighted sum of them that contradicts itself."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
-from pgsr.models.program import Program
+from pgsr.models.program import Program, linear_optimum
 from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.programs.rows import stated_sides
 
@@ -37,19 +36,19 @@ class ContradictingSum:
 
     def stated(self, conditions: Conditions) -> list[str]:
         """Name the stated conditions that have a weight: rows, and then bounds as they were written."""
-        largest = max(float(np.abs(part).max(initial=0.0)) for part in (self.weights, self.order_weights))
-        weighed = lambda part: np.abs(part) > 1e-9 * largest  # noqa: E731
+        rows_weights = np.concatenate([self.weights, self.order_weights])
+        least = 1e-9 * float(np.abs(rows_weights).max(initial=0.0))
         equal, above, below = stated_sides(conditions)
         n_above, n_below = int(above.sum()), int(below.sum())
         first = len(self.order_weights) - n_above - n_below  # stated rows are the last ones of a program
         rows = np.zeros(len(equal), bool)
-        rows[equal] = weighed(self.weights[len(self.weights) - int(equal.sum()) :])
-        rows[above] |= weighed(self.order_weights[first : first + n_above])
-        rows[below] |= weighed(self.order_weights[first + n_above :])
+        rows[equal] = np.abs(self.weights[len(self.weights) - int(equal.sum()) :]) > least
+        rows[above] |= self.order_weights[first : first + n_above] > least
+        rows[below] |= self.order_weights[first + n_above :] > least
         names = [conditions.names[k] for k in np.flatnonzero(rows)]
         if conditions.sources is not None:
             for sources, weights in zip(conditions.sources, (self.lower_weights, self.upper_weights), strict=True):
-                used = sources[weighed(weights)]
+                used = sources[weights > least]
                 names += [conditions.stated[i] for i in np.unique(used[used >= 0])]
         return list(dict.fromkeys(names))
 
@@ -67,22 +66,12 @@ def contradicting_sum(program: Program, seconds: float) -> ContradictingSum | No
     n, m, k = program.n, len(program.right), len(program.order_right)
     unit = sparse.eye_array(m, format="csr")
     slack = sparse.csr_array((m, k))
-    equal = sparse.hstack([program.matrix, unit, -unit, slack], format="csr") if m else None
+    equal = sparse.hstack([program.matrix, unit, -unit, slack], format="csr") if m else program.matrix
     above = sparse.hstack([program.order, sparse.csr_array((k, 2 * m)), -sparse.eye_array(k)], format="csr")
     low, high = np.maximum(program.lower, program.reach[0]), np.minimum(program.upper, program.reach[1])
-    box = np.stack([np.append(low, np.zeros(2 * m + k)), np.append(high, np.full(2 * m + k, np.inf))], axis=1)
-    from scipy.optimize import linprog  # which takes a tenth of a second
-
-    answer: Any = linprog(
-        np.append(np.zeros(n), np.ones(2 * m + k)),
-        A_ub=above if k else None,
-        b_ub=program.order_right if k else None,
-        A_eq=equal,
-        b_eq=program.right if m else None,
-        bounds=box,
-        method="highs",
-        options={"time_limit": seconds},
-    )
+    box = {"lower": np.append(low, np.zeros(2 * m + k)), "upper": np.append(high, np.full(2 * m + k, np.inf))}
+    slackened, violations = replace(program, matrix=equal, order=above, **box), np.ones(2 * m + k)
+    answer = linear_optimum(slackened, np.append(np.zeros(n), violations), options={"time_limit": seconds})
     if answer.status != 0:
         return None
     duals = -np.asarray(answer.eqlin.marginals) if m else np.zeros(0)
@@ -107,20 +96,8 @@ def some_point(program: Program, seconds: float) -> np.ndarray:
     origin = -program.origin.astype(float)
     if satisfies(program, origin):
         return origin
-    n_equal, n_above = len(program.right), len(program.order_right)
-    from scipy.optimize import linprog
-
-    found: Any = linprog(
-        np.zeros(program.n),
-        A_ub=program.order if n_above else None,
-        b_ub=program.order_right if n_above else None,
-        A_eq=program.matrix if n_equal else None,
-        b_eq=program.right if n_equal else None,
-        bounds=np.stack([program.lower, program.upper], axis=1),
-        method="highs",
-        integrality=np.full(program.n, int(program.integer)),
-        options={"time_limit": seconds},
-    )
+    kinds, limit = np.full(program.n, int(program.integer)), {"time_limit": seconds}
+    found = linear_optimum(program, np.zeros(program.n), integrality=kinds, options=limit)
     if found.status == 2:
         says = "HiGHS says that no point satisfies the conditions"
         if contradicting_sum(program, seconds) is None:

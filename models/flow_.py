@@ -13,7 +13,7 @@ from pgsr.certificates.fixed_totals import FixedTotals, totals_exceeding_arithme
 from pgsr.checks import require_kind
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
+from pgsr.methods.gate import Deadline, GatedMethod, Taken, refused_conditions, require_possible_totals
 from pgsr.methods.method import Method, Result, Seconds, Status
 from pgsr.models.optional import load, missing
 from pgsr.models.watch import within
@@ -73,7 +73,7 @@ class Flow(GatedMethod):
     """
 
     conditions_taken: ClassVar[Taken] = Taken.TOTALS
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS})
+    cell_weights: ClassVar[bool] = True
 
     around: Method | None = None
 
@@ -166,20 +166,7 @@ class _Network:
         """Yield better and better flows, coarse steps first; True marks those that no unit step improves."""
         x = self._any_feasible()
         step = 1 << max(0, int(self.totals.sum()).bit_length() - 1)
-        while True:
-            # What must flow anyway is a multiple of the step away from x.
-            low = np.maximum(x - _REACH * step, x % step)
-            better = self._cheapest(low, x + _REACH * step, step)
-            if better is None:
-                yield None, False
-                return
-            unchanged = self._cost(better) >= self._cost(x)
-            x = better
-            yield x, unchanged and step == 1
-            if unchanged and step == 1:
-                return
-            if unchanged:
-                step = max(1, step // 4)
+        yield from self._improved(x, step, _REACH)
 
     def around(self, continuous: np.ndarray) -> Iterator[tuple[np.ndarray | None, bool]]:
         """The cheapest flow between floor and ceil, then improvements of it; True marks what may be optimal."""
@@ -192,16 +179,24 @@ class _Network:
                 return
             width = 2 * width + 1
         yield x, True
+        yield from self._improved(x, 1, 1)
+
+    def _improved(self, x: np.ndarray, step: int, reach: int) -> Iterator[tuple[np.ndarray | None, bool]]:
+        """Yield better and better flows up to so many steps away, until no unit step improves one."""
         while True:
-            better = self._cheapest(np.maximum(x - 1, 0), x + 1, 1)
+            # What must flow anyway is a multiple of the step away from x.
+            low = np.maximum(x - reach * step, x % step)
+            better = self._cheapest(low, x + reach * step, step)
             if better is None:
                 yield None, False
                 return
             unchanged = self._cost(better) >= self._cost(x)
             x = better
-            yield x, unchanged
-            if unchanged:
+            yield x, unchanged and step == 1
+            if unchanged and step == 1:
                 return
+            if unchanged:
+                step = max(1, step // 4)
 
     def _any_feasible(self) -> np.ndarray:
         """Give every group size 0, and those of a set to its first leaf."""

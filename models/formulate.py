@@ -7,7 +7,7 @@ import numpy as np
 from pgsr.certificates import Multipliers
 from pgsr.certificates.multipliers import of_levels
 from pgsr.data.views import View
-from pgsr.models.reach import reach, reach_of_added
+from pgsr.models.reach import reach
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
@@ -28,7 +28,8 @@ def formulate(problem: Problem) -> Program:
     if problem.conditions is not None and problem.conditions.choices is not None:  # the nearer, the tighter its rows
         y = program.origin[: program.n_cells]
         program = program_of(problem, (low + y, high + y))
-    return replace(program, reach=reach_of_added(summed, program, (low, high)))
+    n_choosing = program.n - program.n_cells  # binary unknowns, which follow the cells
+    return replace(program, reach=(np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))))
 
 
 def multipliers(problem: Problem, duals: np.ndarray, order_duals: np.ndarray | None = None) -> Multipliers:

@@ -74,6 +74,12 @@ class SolverAnswer:
     order_duals: np.ndarray | None = None
     bound: float | None = None
 
+    @property
+    def finite_duals(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The duals of equalities and inequalities, where all are there and finite."""
+        v, mu = self.duals, self.order_duals
+        return None if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) else (v, mu)
+
 
 def judged(
     solver: str,
@@ -229,9 +235,10 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
 
 def _with_row_prices(result: Result, problem: Problem, program: Program, answer: SolverAnswer) -> Result:
     """Add the prices of all rows by the solver's duals, if the bound of these alone meets the objective."""
-    v, mu, z = answer.duals, answer.order_duals, answer.values
-    if v is None or mu is None or z is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
+    duals, z = answer.finite_duals, answer.values
+    if duals is None or z is None:
         return result
+    v, mu = duals
     objective = float(program.weight @ np.abs(z) ** program.norm)
     if not abs(objective - lagrangian_bound(program, v, mu)) <= DUALS_GAP * max(1.0, abs(objective)):
         return result
@@ -311,10 +318,8 @@ def _claimed(solver: str, answer: SolverAnswer) -> str:
 
 def _with_own_bound(program: Program, answer: SolverAnswer, certificate: Certificate) -> Certificate:
     """Improve a bound by the program's own, in exact integers, with the solver's duals."""
-    v, mu = answer.duals, answer.order_duals
-    if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()):
-        return certificate
-    return _raised(certificate, integer_bound(program, v, mu))
+    duals = answer.finite_duals
+    return certificate if duals is None else _raised(certificate, integer_bound(program, *duals))
 
 
 def _raised(certificate: Certificate, bound: float | None, by: str = MULTIPLIERS) -> Certificate:
@@ -373,32 +378,27 @@ def _with_bound_of_program(program: Program, answer: SolverAnswer, certificate: 
     consistent, and there is none where order meets weights of cells; the program's keeps all prices, those of order
     among them, within its reach, which ends at a total of 0 for example.
     """
-    v, mu, have = answer.duals, answer.order_duals, certificate.bound
-    if v is None or mu is None or not (np.isfinite(v).all() and np.isfinite(mu).all()) or certificate.objective is None:
+    duals, have = answer.finite_duals, certificate.bound
+    if duals is None or certificate.objective is None:
         return certificate
     if have is not None and certificate.objective - have <= ACCEPTED_GAP * max(1.0, abs(have)):
         return certificate
-    bound = lagrangian_bound(program, v, mu)
+    bound = lagrangian_bound(program, *duals)
     better = math.isfinite(bound) and (have is None or bound > have)
     return certificate.with_bound(bound, MULTIPLIERS) if better else certificate
 
 
 def _residuals(program: Program, answer: SolverAnswer, certificate: Certificate | None) -> Residuals:
-    z = answer.values
+    z, duals = answer.values, answer.finite_duals
     assert z is not None
-    primal, dual, gap = primal_residual(program, z), None, None
-    have_duals = answer.duals is not None and answer.order_duals is not None
-    finite = have_duals and np.isfinite(answer.duals).all() and np.isfinite(answer.order_duals).all()  # pyright: ignore
-    if finite:
-        assert answer.duals is not None
-        assert answer.order_duals is not None
-        dual = dual_residual(program, z, answer.duals, answer.order_duals)
+    primal, gap = primal_residual(program, z), None
+    dual = None if duals is None else dual_residual(program, z, *duals)
     if certificate is not None and certificate.bound is not None:
         # Not certificate.gap: that is for answers feasible to the last digit, this one is feasible to RESIDUAL.
         assert certificate.objective is not None
         gap = (certificate.objective - certificate.bound) / max(1.0, abs(certificate.bound))
-    elif finite:
-        bound = lagrangian_bound(program, answer.duals, answer.order_duals)  # pyright: ignore[reportArgumentType]
+    elif duals is not None:
+        bound = lagrangian_bound(program, *duals)
         objective = float(program.weight @ np.abs(z) ** program.norm)
         gap = (objective - bound) / max(1.0, abs(bound))
     return Residuals(primal, dual, gap)

@@ -5,14 +5,12 @@ import itertools
 import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from pgsr.models.feasibility import contradicting_sum, satisfies
-from pgsr.models.program import Program
+from pgsr.models.program import Program, linear_optimum
 from pgsr.models.window import magnitudes, window
 
 ROUNDS = 3
@@ -157,16 +155,7 @@ def _linear_optimum(program: Program, whole: np.ndarray, seconds: float) -> _Lin
             z = pieces.cells(np.zeros(0))
             duals = np.zeros(len(program.right)), np.zeros(len(program.order_right))
             return _Linear(z, *duals) if satisfies(program, z) else None
-        found: Any = linprog(
-            handed.linear,
-            A_ub=handed.order if len(handed.order_right) else None,
-            b_ub=handed.order_right if len(handed.order_right) else None,
-            A_eq=handed.matrix if len(handed.right) else None,
-            b_eq=handed.right if len(handed.right) else None,
-            bounds=np.stack([handed.lower, handed.upper], axis=1),
-            method="highs",
-            options={"time_limit": seconds},
-        )
+        found = linear_optimum(handed, handed.linear, options={"time_limit": seconds})
         if found.status != 0:
             return last
         duals = -np.asarray(found.eqlin.marginals), -np.asarray(found.ineqlin.marginals)

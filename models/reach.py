@@ -19,72 +19,56 @@ from pgsr.problems.programs.rows import program_of
 def reach(problem: Problem, program: Program) -> tuple[np.ndarray, np.ndarray]:
     """Compute two numbers per cell that every optimum's z lies between; shape (cells,) each.
 
+    Where x >= 0 and a total is public, 0 <= x <= total, whatever else is stated; with stated bounds of the cells
+    themselves that is usually all. Otherwise a feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every
+    cell of an optimum. Cells without weight are sums of cells with weight.
+
     Raises:
         Stopped: with stated conditions, no point satisfies them, or HiGHS found none in time.
     """
     if problem.view is View.RANKED:
         return program.lower, program.upper
-    return _without_conditions(problem) if problem.conditions is None else _with_conditions(problem, program)
+    conditions, y, w = problem.conditions, problem.cells, problem.cell_weights
+    low, high = _within_totals(problem, program.lower[: y.size], program.upper[: y.size])
+    choosing = conditions is not None and conditions.choices is not None
+    if conditions is None or choosing or not (np.isfinite(low) & np.isfinite(high)).all():
+        if conditions is None:
+            x, margin = _simple_point(problem), 1.0
+        else:  # a point within 1e-6 only
+            z, margin = _point_near(problem, program) if choosing else some_point(program, SECONDS), 1.001
+            x = y + z[: y.size]
+        most = float(objective(problem, Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))))
+        far = np.ceil(margin * (most / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
+        everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * problem.hierarchy.n_regions
+        low = np.maximum(low, np.where(w > 0, -far, -everywhere - y))
+        high = np.minimum(high, np.where(w > 0, far, everywhere - y))
+    return low, np.maximum(low, high)
 
 
-def _without_conditions(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Compute two numbers per cell that every optimum's z lies between; shape (cells,) each.
+def _within_totals(problem: Problem, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Narrow bounds of z by x >= 0, and by the public totals that no x exceeds then."""
+    y, totals = problem.cells, problem.stated_totals
+    if problem.nonnegative:
+        low = np.maximum(low, -y)
+        if totals is not None and (problem.view is View.COUNTS or problem.monotone):
+            if problem.totals is Totals.REGIONS:
+                high = np.minimum(high, totals[problem.sizes.region_of_cell] - y)
+            elif problem.consistent:
+                high = np.minimum(high, totals[0] - y)
+    return low, high
 
-    A feasible point of objective f shows |z| <= (f / w)^(1 / norm) for every cell of an optimum. Cells without weight
-    are sums of cells with weight. Where x >= 0 and totals are public, 0 <= x <= total besides.
-    """
-    tree, sizes, y = problem.hierarchy, problem.sizes, problem.cells
-    region = sizes.region_of_cell
-    w, totals = problem.cell_weights, problem.stated_totals
-    point = np.zeros(y.shape, np.int64)
-    # Where all groups of a region have size 0, or in cumulative counts the largest, which all sizes fold into.
+
+def _simple_point(problem: Problem) -> np.ndarray:
+    """Give every region's groups one size; shape (cells,). It is feasible where no conditions are stated."""
+    tree, sizes, totals = problem.hierarchy, problem.sizes, problem.stated_totals
+    point = np.zeros(problem.cells.shape, np.int64)
+    # Size 0, or in cumulative counts the largest, which all sizes fold into.
     cell = sizes.first_cell[:-1] if problem.view is View.COUNTS and not problem.monotone else sizes.last_cell
     if totals is not None and problem.totals is Totals.REGIONS:
         point[cell] = totals
     elif totals is not None:  # all groups in the first leaf below the first child, and so on
         point[cell[tree.level_start[:-1] if problem.consistent else 0]] = totals[0]
-    far = np.ceil((_objective(problem, point) / np.maximum(w, 1)) ** (1 / problem.norm)) + 1
-    everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * tree.n_regions
-    low, high = np.where(w > 0, -far, -everywhere - y), np.where(w > 0, far, everywhere - y)
-    if problem.nonnegative:
-        low = np.maximum(low, -y)
-    if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone) and totals is not None:
-        if problem.totals is Totals.REGIONS:
-            high = np.minimum(high, totals[region] - y)
-        elif problem.consistent:
-            high = np.minimum(high, totals[0] - y)
-    return low, np.maximum(low, high)
-
-
-def _with_conditions(problem: Problem, program: Program) -> tuple[np.ndarray, np.ndarray]:
-    """Compute two numbers per cell that every optimum's z lies between; shape (cells,) each.
-
-    Where x >= 0 and a total is public, 0 <= x <= total, whatever else is stated; with bounds of the cells themselves
-    that is usually all. Otherwise any point that satisfies the conditions, of objective f, shows |z| <= (f / w)^(1 /
-    norm): x = 0 where that is one, else one that HiGHS finds. Cells without weight are sums of cells with weight.
-
-    Raises:
-        Stopped: there is no such point, or HiGHS found none in time.
-    """
-    y, w = problem.cells, problem.cell_weights
-    low, high = program.lower[: y.size], program.upper[: y.size]
-    totals = problem.stated_totals
-    if problem.nonnegative and (problem.view is View.COUNTS or problem.monotone):
-        low = np.maximum(low, -y)
-        if problem.totals is Totals.REGIONS:
-            high = np.minimum(high, problem.region_totals[problem.sizes.region_of_cell] - y)
-        elif totals is not None and problem.consistent:
-            high = np.minimum(high, totals[0] - y)
-    assert problem.conditions is not None, "only asked where conditions are stated"
-    choosing = problem.conditions.choices is not None
-    if choosing or not (np.isfinite(low) & np.isfinite(high)).all():
-        z = (_point_near(problem, program) if choosing else some_point(program, SECONDS))[: y.size]
-        most = _objective(problem, y + z) / np.maximum(w, 1)
-        far = np.ceil(1.001 * most ** (1 / problem.norm)) + 1  # the point is one within 1e-6 only
-        everywhere = (float(np.abs(y).max(initial=0)) + float(far.max())) * problem.hierarchy.n_regions
-        low = np.maximum(low, np.where(w > 0, -far, -everywhere - y))
-        high = np.minimum(high, np.where(w > 0, far, everywhere - y))
-    return low, np.maximum(low, high)
+    return point
 
 
 def _point_near(problem: Problem, program: Program) -> np.ndarray:
@@ -112,17 +96,3 @@ def _point_near(problem: Problem, program: Program) -> np.ndarray:
         elif whole:
             raise Stopped(Status.INFEASIBLE, "no point satisfies the conditions")
         distance *= 8.0
-
-
-def reach_of_added(
-    problem: Problem, program: Program, cells: tuple[np.ndarray, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Extend the reach of the cells to the unknowns that follow them (`pgsr.problems.programs.auxiliary`)."""
-    low, high = cells
-    n_choosing = program.n - len(low)
-    return np.append(low, np.zeros(n_choosing)), np.append(high, np.ones(n_choosing))
-
-
-def _objective(problem: Problem, x: np.ndarray) -> float:
-    """Compute the objective of a point, with all that counts in it; shape (cells,)."""
-    return float(objective(problem, Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(x))))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeWarning, linprog
+from scipy.optimize import OptimizeWarning
 
 from pgsr.methods.method import Result
 from pgsr.models.adapter import Run, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.program import ProgramKind, SolverProgram
+from pgsr.models.program import ProgramKind, SolverProgram, linear_optimum
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,17 +47,8 @@ class Scipy(SolverModel):
             return self._solved(program, {**options, **self.options}, start)
 
     def _solved(self, program: SolverProgram, options: dict[str, Any], start: float) -> Run:
-        answer: Any = linprog(
-            program.linear,
-            A_ub=program.order if len(program.order_right) else None,
-            b_ub=program.order_right if len(program.order_right) else None,
-            A_eq=program.matrix if len(program.right) else None,
-            b_eq=program.right if len(program.right) else None,
-            bounds=np.stack([program.lower, program.upper], axis=1),
-            method="highs",
-            integrality=program.integer.astype(int) if program.is_integer else None,
-            options=options,
-        )
+        kinds = program.integer.astype(int) if program.is_integer else None
+        answer = linear_optimum(program, program.linear, integrality=kinds, options=options)
         spent = time.perf_counter() - start
         claim = {0: SolverClaim.OPTIMAL, 1: SolverClaim.STOPPED, 2: SolverClaim.INFEASIBLE}.get(
             answer.status, SolverClaim.FAILED

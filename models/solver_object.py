@@ -27,8 +27,8 @@ class Built(ABC):
     """A program that was made in a solver's own interface.
 
     A subclass makes `native` from the arrays of a `SolverProgram` in its constructor, with names where the program has
-    labels. `pgsr.models.adapter.SolverModel.run` makes, solves and reads one; `pgsr.models.native.NativeModel` hands
-    `native` to a user, who may change it.
+    labels. `pgsr.models.adapter.SolverModel.run` makes, solves and reads one; a `pgsr.models.native.model.NativeModel`
+    hands `native` to a user, who may change it.
 
     Attributes:
         program: what was made.

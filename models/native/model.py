@@ -17,7 +17,7 @@ from pgsr.errors import MethodError
 from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
-from pgsr.models.judge import SolverAnswer, SolverClaim, judged
+from pgsr.models.judge import LARGEST_NUMBER, SolverAnswer, SolverClaim, judged
 from pgsr.models.labels import Labels
 from pgsr.models.native import text
 from pgsr.models.program import SolverProgram
@@ -27,9 +27,6 @@ from pgsr.noise.measurement import Measurement
 from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.rows import with_sums
-
-TOO_LARGE = 2.0**53
-"""From here on floats do not tell neighbouring integers apart."""
 
 CHANGED = (
     "the model was changed after it was made, so its solver's word is about another problem; state conditions that the "
@@ -308,7 +305,7 @@ class NativeModel:
             raise MethodError(
                 f"a solution of type {cells.dtype} is not one of numbers; give integers or floats"
             ) from None
-        bad = np.flatnonzero(~(np.abs(numbers) < TOO_LARGE))  # NaN is below nothing
+        bad = np.flatnonzero(~(np.abs(numbers) < LARGEST_NUMBER))  # NaN is below nothing
         if len(bad):
             first, sizes = int(bad[0]), self.problem.sizes
             region, size = int(sizes.region_of_cell[first]), int(sizes.size_of_cell[first])

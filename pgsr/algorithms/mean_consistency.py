@@ -12,7 +12,7 @@ from pgsr.certificates.multipliers import of_levels
 from pgsr.certificates.rounded_reals import is_proved
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.machine.blocks import BLOCK_CELLS
+from pgsr.machine.blocks import row_blocks
 from pgsr.methods.gate import Deadline, GatedMethod
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
@@ -111,9 +111,7 @@ def _two_passes(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     tree, y = problem.hierarchy, problem.target
     x, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
     variances = _Variances.of(tree, problem.w)
-    step = max(1, BLOCK_CELLS // tree.n_regions)
-    for first in range(0, y.shape[1], step):
-        block = slice(first, first + step)
+    for block in row_blocks(slice(0, y.shape[1]), tree.n_regions):
         change, prices[:, block] = variances.fit(y[:, block])
         np.add(y[:, block], change, out=x[:, block])
     return x, prices

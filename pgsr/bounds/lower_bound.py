@@ -11,11 +11,9 @@ from pgsr.checks import as_array
 from pgsr.data.counts import LARGEST_TOTAL, CountOfCounts
 from pgsr.data.read_only import read_only_arrays
 from pgsr.errors import CountError
+from pgsr.machine.blocks import row_blocks
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Number
-
-_CELLS = 200_000
-"""Of a block of regions; the points of their graphs take up to 450 bytes per cell that is not 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +99,11 @@ class _Risks:
 
 
 def _blocks(counts: CountOfCounts | object) -> Iterator[np.ndarray]:
-    """Yield the counts of some regions after another."""
+    """Yield the counts of some regions after another: points of graphs take up to 450 bytes per cell that is not 0."""
     if isinstance(counts, CountOfCounts):
         tree = counts.hierarchy
         for level, k in enumerate(counts.max_sizes):
-            for rows in _parts(tree.level(level), k + 1):
+            for rows in row_blocks(tree.level(level), k + 1):
                 yield counts.rows(rows.start, rows.stop)
         return
     table = np.atleast_2d(as_array(counts))
@@ -113,12 +111,5 @@ def _blocks(counts: CountOfCounts | object) -> Iterator[np.ndarray]:
         raise CountError("counts is no table of groups by size; give whole numbers from 0 up, a row per region")
     if table.sum(axis=1, dtype=float).max() > LARGEST_TOTAL:
         raise CountError(f"a region has more than {LARGEST_TOTAL:,} groups; give smaller counts")
-    for rows in _parts(slice(0, len(table)), table.shape[1]):
+    for rows in row_blocks(slice(0, len(table)), table.shape[1]):
         yield table[rows].astype(np.int64)
-
-
-def _parts(rows: slice, n_sizes: int) -> Iterator[slice]:
-    """Cut regions into blocks of at most `_CELLS` cells, or of one region."""
-    step = max(1, _CELLS // n_sizes)
-    for start in range(rows.start, rows.stop, step):
-        yield slice(start, min(start + step, rows.stop))

@@ -14,8 +14,8 @@ The first four are exact, in 64-bit integers, and decide. Bounds come from weak 
 `Multipliers` of the conditions that couple regions give one, and every rounding is subtracted.
 
 Conditions of `Problem.where` are priced in bounds (`condition_prices`); the exchange test and the subgradient chain
-know bounds of cells. Choices have the bound of `pgsr.algorithms.choice_tree.choices_bound`. Where order meets weights
-of cells there is no bound.
+know bounds of cells. Choices have the bound of `pgsr.algorithms.choice_tree.bound.choices_bound`. Where order meets
+weights of cells there is no bound.
 
 Files besides: `certificate` is the entry, `conditions` counts violations, `duals` are prices by the names of rows,
 which `row_prices` reads; loops are in `chain_kernel`, `priced_chain_kernel` and `potentials_kernel`.

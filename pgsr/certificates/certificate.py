@@ -36,7 +36,7 @@ IGNORING = "Lagrangian bound that ignores stated conditions"
 CHAIN = "subgradient chain"
 POTENTIALS = "node potentials"
 ALTERNATIVES = "tree over the alternatives"
-"""The bound of problems with choices, `pgsr.algorithms.choice_tree.choices_bound`."""
+"""The bound of problems with choices, `pgsr.algorithms.choice_tree.bound.choices_bound`."""
 
 OUR_PROOFS = frozenset({EXCHANGE_TEST, MULTIPLIERS, IGNORING, CHAIN, POTENTIALS, ALTERNATIVES})
 """The arguments that our own code has checked; any other bound is the word of the solver that it is named after."""

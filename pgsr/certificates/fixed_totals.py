@@ -73,6 +73,12 @@ class FixedTotals:
         return cls._nested(tree, distinct, totals[first], rows[first], twice)
 
     @classmethod
+    def of_known(cls, tree: Hierarchy, known: np.ndarray) -> "FixedTotals":
+        """Take the totals of regions, below 0 where one is not known; shape (regions,)."""
+        regions = np.flatnonzero(known >= 0)
+        return cls._nested(tree, regions, known[regions], np.full(len(regions), -1), np.zeros(0, np.int64))
+
+    @classmethod
     def _nested(
         cls, tree: Hierarchy, regions: np.ndarray, totals: np.ndarray, rows: np.ndarray, twice: np.ndarray
     ) -> "FixedTotals":

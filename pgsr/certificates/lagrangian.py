@@ -240,12 +240,6 @@ def _cells(problem: Problem, level: int, block: slice, y: np.ndarray, net: np.nd
     return _summed(d, w, net, 1) if np.isfinite(d).all() else -math.inf
 
 
-def _bent(problem: Problem, w: np.ndarray, net: np.ndarray) -> np.ndarray:
-    """Compute where the slope of a square of weight w is -net, rounded in integers."""
-    d = net / (-2.0 * np.maximum(w, 1))
-    return np.rint(d) if problem.integer else d
-
-
 def _room(problem: Problem, block: slice, y: np.ndarray) -> tuple[np.ndarray | float, np.ndarray | float]:
     """Compute the least and the largest x - y that signs and stated bounds of cells allow."""
     lowest = -y.astype(float) if problem.nonnegative else -math.inf

@@ -53,13 +53,8 @@ def row_prices(problem: Problem, estimate: Estimate, multipliers: Multipliers) -
         return None
     parts = [-prices.ravel() for prices in consistency] if problem.consistent else []
     parts.append(np.asarray(totals, float)[regions_with_total(problem)])
-    return np.concatenate(
-        [*parts, *order, _or_zeros(multipliers.conditions, 0 if conditions is None else len(conditions.names))]
-    )
-
-
-def _or_zeros(prices: np.ndarray | None, n: int) -> np.ndarray:
-    return np.zeros(n) if prices is None else np.asarray(prices, float)
+    n_stated, stated = 0 if conditions is None else len(conditions.names), multipliers.conditions
+    return np.concatenate([*parts, *order, np.zeros(n_stated) if stated is None else np.asarray(stated, float)])
 
 
 def _by_level(problem: Problem, multipliers: Multipliers) -> list[np.ndarray]:

@@ -193,13 +193,10 @@ class CountOfCounts(ShowsNumbers):
 
         Where levels have sizes of their own, the regions are of one level.
         """
-        if isinstance(self._table, tuple):
-            level = int(self.hierarchy.level_of[start])
-            here = self.hierarchy.level(level)
-            if stop <= here.stop:
-                return self._table[level][start - here.start : stop - here.start]
+        level_of = self.hierarchy.level_of
+        if isinstance(self._table, tuple) and level_of[start] < level_of[stop - 1]:
             return self.counts[start:stop]
-        block = self._table[start:stop]
+        block = self.sizes.block(self._table, start, stop)
         return block if isinstance(block, np.ndarray) else block.toarray()
 
     def row(self, region: int) -> np.ndarray:

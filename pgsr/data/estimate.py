@@ -106,12 +106,7 @@ class Estimate(ShowsNumbers):
 
     def rows(self, start: int, stop: int) -> np.ndarray:
         """Give the counts of regions start..stop-1, dense; where levels have sizes of their own, of one level."""
-        if isinstance(self.values, tuple):
-            level = int(self.hierarchy.level_of[start])
-            first = self.hierarchy.level(level).start
-            block = self.values[level][start - first : stop - first]
-        else:
-            block = self.values[start:stop]
+        block = self.sizes.block(self.values, start, stop)
         block = block.toarray() if is_sparse(block) else block
         return block if self.view is View.COUNTS else counts_of_cumulative(block)
 

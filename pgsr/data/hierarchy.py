@@ -293,9 +293,12 @@ class Hierarchy:
 
     def sum_children(self, values: np.ndarray, level: int) -> np.ndarray:
         """Add up rows over the children of every region of `level`; rows are of all regions; shape (of level, ...)."""
-        below = self.level(level + 1)
-        starts = self.first_child[self.level(level)] - below.start
-        return np.add.reduceat(values[below], starts, axis=0)
+        return self.sum_below(values[self.level(level + 1)], level)
+
+    def sum_below(self, values: np.ndarray, level: int) -> np.ndarray:
+        """Do the same with rows of the level below `level` alone."""
+        here = self.level(level)
+        return np.add.reduceat(values, self.first_child[here] - here.stop, axis=0)
 
     def sum_up(self, leaf_values: np.ndarray) -> np.ndarray:
         """Add the values of the leaves upwards to those of all regions; shape (regions, ...)."""

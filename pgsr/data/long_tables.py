@@ -17,19 +17,6 @@ Reading = Callable[[int, int], np.ndarray]
 """Gives the dense values of regions start..stop - 1 of a level; shape (regions, K + 1)."""
 
 
-def reading(sizes: Sizes, values: np.ndarray | Sequence[np.ndarray]) -> Reading:
-    """Make what reads the rows of a table of all regions, or of one table per level."""
-
-    def read(start: int, stop: int) -> np.ndarray:
-        if isinstance(values, np.ndarray):
-            return values[start:stop]
-        level = int(sizes.hierarchy.level_of[start])
-        first = sizes.hierarchy.level(level).start
-        return values[level][start - first : stop - first]
-
-    return read
-
-
 def tables_cells(sizes: Sizes, columns: Sequence[Reading], zeros: bool, every_level: bool) -> tuple[np.ndarray, ...]:
     """List the cells of tables: the region and the size of every row, then its value in every column.
 

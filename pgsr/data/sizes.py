@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -136,6 +137,14 @@ class Sizes:
         part = cells[self.first_cell[regions.start] : self.first_cell[regions.stop]]
         return part.reshape(regions.stop - regions.start, -1)
 
+    def block(self, values: Any, start: int, stop: int) -> Any:
+        """View the values of regions start..stop-1 of an array of all, or of one level of a table per level."""
+        if not isinstance(values, Sequence):
+            return values[start:stop]
+        level = int(self.hierarchy.level_of[start])
+        first = self.hierarchy.level(level).start
+        return values[level][start - first : stop - first]
+
     def rows(self, cells: np.ndarray) -> list[np.ndarray]:
         """View cells region by region."""
         return [row for table in self.tables(cells) for row in table]
@@ -162,9 +171,7 @@ class Sizes:
 
     def children_sums(self, tables: Sequence[np.ndarray], level: int) -> np.ndarray:
         """Add up the values of the level below over the children of every region of a level."""
-        tree = self.hierarchy
-        starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-        return np.add.reduceat(tables[level + 1], starts, axis=0, dtype=np.result_type(tables[level + 1], np.int64))
+        return self.hierarchy.sum_below(tables[level + 1], level)
 
 
 def fold(table: np.ndarray, k: int) -> np.ndarray:

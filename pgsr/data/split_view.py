@@ -76,7 +76,7 @@ class Split:
     def vector(self, counts: np.ndarray, total: int | None) -> np.ndarray:
         """Make a fresh array of a region's values, columns first; see `View.vector`."""
         groups = int(counts.sum())
-        below = columns(counts, self.threshold)
+        below = cumulative(counts[: self.threshold])
         below = below if total is None else groups - below
         return np.concatenate([below, rows(counts, self.threshold, groups if total is None else total)])
 
@@ -125,16 +125,6 @@ class Split:
 
     def __repr__(self) -> str:
         return f"Split({self.threshold})"
-
-
-def columns(counts: np.ndarray, threshold: int) -> np.ndarray:
-    """Count the groups of at most size s, for s = 0..threshold - 1; shape (threshold,).
-
-    Example:
-        >>> columns(np.array([0, 2, 1, 2]), threshold=2)
-        array([0, 2])
-    """
-    return cumulative(counts[:threshold])
 
 
 def rows(counts: np.ndarray, threshold: int, groups: int) -> np.ndarray:

@@ -86,8 +86,7 @@ def stand_in_of(
     last = max_sizes[-1]
     tables = [generator.multinomial(totals, np.append(law[:last], law[last:].sum()))]
     for level in range(hierarchy.n_levels - 2, -1, -1):
-        here, k = hierarchy.level(level), max_sizes[level]
-        below = np.add.reduceat(tables[0], hierarchy.first_child[here] - here.stop, axis=0)
+        k, below = max_sizes[level], hierarchy.sum_below(tables[0], level)
         larger = np.append(law[last:k], law[k:].sum())
         chances = larger / larger.sum() if larger.any() else np.eye(len(larger))[0]
         tables.insert(0, np.concatenate([below[:, :last], generator.multinomial(below[:, last], chances)], axis=1))

@@ -143,8 +143,7 @@ class CensusBlocks:
         for level in range(STATE_LEVEL, -1, -1):
             tables.insert(0, fold(rows, self.max_sizes[level]))
             if level:
-                starts = self.upper.first_child[self.upper.level(level - 1)] - self.upper.level(level - 1).stop
-                rows = np.add.reduceat(rows, starts, axis=0)
+                rows = self.upper.sum_below(rows, level - 1)
         return CountOfCounts(self.upper, tuple(tables))
 
     @cached_property

@@ -7,6 +7,7 @@ and white. Every colour means one thing in a figure.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil, floor, log10
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -167,8 +168,6 @@ def log_places(low: float, high: float, most: int) -> list[float]:
         >>> log_places(3, 40, 7), log_places(0.9, 1.1, 7), log_places(1, 1e9, 7)
         ([5.0, 10.0, 20.0], [0.5, 1.0, 2.0], [1.0, 100.0, 10000.0, 1000000.0, 100000000.0])
     """
-    from math import ceil, floor, log10
-
     first, last = floor(log10(low)), ceil(log10(high))
     decades = range(first - 1, last + 2)
     for digits in ((1, 2, 5), (1, 3), (1,)):

@@ -33,7 +33,7 @@ class Bounds:
 
     def tails(self) -> Pair:
         """Bound the number of groups larger than s, for every s: t[s] = c[K] - c[s] = x[s + 1] + ... + x[K]."""
-        (low, high), (least, most) = self.cumulative, map(_sums_beyond, self.counts)
+        (low, high), (least, most) = self.cumulative, map(sums_beyond, self.counts)
         return np.maximum(low[..., -1:] - high, least), np.minimum(high[..., -1:] - low, most)
 
     def between(self, first: int, last: int) -> Pair:
@@ -161,6 +161,6 @@ def _lower(high: np.ndarray, values: np.ndarray) -> bool:
     return changed
 
 
-def _sums_beyond(counts: np.ndarray) -> np.ndarray:
-    """Add up the counts of all larger sizes; shape kept."""
+def sums_beyond(counts: np.ndarray) -> np.ndarray:
+    """Add up the counts of all larger sizes, for every size; shape kept."""
     return counts.sum(axis=-1, keepdims=True) - np.cumsum(counts, axis=-1)

@@ -1,6 +1,6 @@
 """Intervals from many tables: releases of the release (the parametric bootstrap), or draws of what the truth may be."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Protocol, runtime_checkable
 
@@ -112,19 +112,32 @@ def bootstrapped(
     seed: str | int,
 ) -> list[Intervals]:
     """Give bootstrap `intervals` of several statistics, all of the same replicates."""
-    number = whole_number("replicates", replicates, 20, ArgumentError)
+    number, wanted = whole_number("replicates", replicates, 20, ArgumentError), exact_level(level)
     private = mechanism.noise.totals is Totals.NOISY
     truth = CountOfCounts(  # with the public facts that the noise step asks of a truth
         *(released.hierarchy, released.values, "replicate"),
         max_quantity=mechanism.noise.max_quantity,
         private_groups=private,
     )
-    again = (
-        mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place)).estimate.counts().counts
-        for place in range(number)
-    )
-    n_groups = np.inf if private else float(released.totals[0])
-    return _symmetric(released, statistics, level, number, again, n_groups)
+    own = released.counts
+    estimates = [statistic.of(own) for statistic in statistics]
+    n_values = sum(estimate.size for estimate in estimates)
+    memory.require(8 * ((number + 8) * n_values + 4 * own.size), f"{number} replicates")
+    values = [np.empty((number, *estimate.shape), estimate.dtype) for estimate in estimates]
+    with steps("intervals, symmetric bootstrap", number) as step:
+        for place in range(number):
+            again = mechanism.release(truth, Seeded(f"replicates of a release: {seed}", place))
+            other = again.estimate.counts().counts
+            for statistic, rows in zip(statistics, values, strict=True):
+                rows[place] = statistic.of(other)
+            step()
+    n_groups, found = np.inf if private else float(released.totals[0]), []
+    for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
+        away = np.quantile(_defined(np.abs(rows - estimate), np.inf), float(wanted), axis=0, method="higher")
+        ends = possible(statistic, estimate - away, estimate + away, n_groups)
+        about = released.hierarchy, statistic.label(own), wanted
+        found.append(Intervals(*about, ends[0], estimate, ends[1], "symmetric bootstrap"))
+    return found
 
 
 def drawn(
@@ -214,31 +227,3 @@ def possible(statistic: Statistic, low: np.ndarray, high: np.ndarray, n_groups: 
     """Clip intervals to what is possible with at most so many groups; ends of whole numbers go outward."""
     low, high = (np.clip(side, *statistic.possible(n_groups)) for side in (low, high))
     return (np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)) if statistic.whole else (low, high)
-
-
-def _symmetric(
-    released: CountOfCounts,
-    statistics: Sequence[Statistic],
-    level: Number,
-    number: int,
-    tables: Iterable[np.ndarray],
-    n_groups: float,
-) -> list[Intervals]:
-    """Go as far from the released values as the level-quantile of the distances of so many replicates from them."""
-    tree, wanted = released.hierarchy, exact_level(level)
-    own = released.counts
-    estimates = [statistic.of(own) for statistic in statistics]
-    n_values = sum(estimate.size for estimate in estimates)
-    memory.require(8 * ((number + 8) * n_values + 4 * own.size), f"{number} replicates")
-    values = [np.empty((number, *estimate.shape), estimate.dtype) for estimate in estimates]
-    with steps("intervals, symmetric bootstrap", number) as step:
-        for place, other in enumerate(tables):
-            for statistic, rows in zip(statistics, values, strict=True):
-                rows[place] = statistic.of(other)
-            step()
-    found = []
-    for statistic, estimate, rows in zip(statistics, estimates, values, strict=True):
-        away = np.quantile(_defined(np.abs(rows - estimate), np.inf), float(wanted), axis=0, method="higher")
-        lower, upper = possible(statistic, estimate - away, estimate + away, n_groups)
-        found.append(Intervals(tree, statistic.label(own), wanted, lower, estimate, upper, "symmetric bootstrap"))
-    return found

@@ -11,7 +11,7 @@ from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import cumulative
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.intervals.bounds import Bounds, Pair
+from pgsr.intervals.bounds import Bounds, Pair, sums_beyond
 from pgsr.privacy.budget import Number, exact
 
 SPELLINGS = "count, count:5, cumulative, cumulative:5, tail:100, mean, median, quantile:0.9, gini or share:1..3"
@@ -133,7 +133,7 @@ def _unknown(text: str) -> ArgumentError:
 
 
 def _of_size(word: str, size: int) -> Statistic:
-    of, within = {**_BY_SIZE, "tail": (_tails, Bounds.tails)}[word]
+    of, within = {**_BY_SIZE, "tail": (sums_beyond, Bounds.tails)}[word]
 
     def bounded(bounds: Bounds) -> Pair:
         low, high = within(bounds)
@@ -143,7 +143,7 @@ def _of_size(word: str, size: int) -> Statistic:
 
 
 def _mean(counts: np.ndarray) -> np.ndarray:
-    return _part(_tails(counts).sum(axis=-1), counts.sum(axis=-1))
+    return _part(sums_beyond(counts).sum(axis=-1), counts.sum(axis=-1))
 
 
 def _mean_within(bounds: Bounds) -> Pair:
@@ -197,7 +197,7 @@ def _share(first: int, last: int) -> Statistic:
 
 
 def _gini(counts: np.ndarray) -> np.ndarray:
-    reached, tails = cumulative(counts).astype(float), _tails(counts).astype(float)
+    reached, tails = cumulative(counts).astype(float), sums_beyond(counts).astype(float)
     return _of_groups(_ratio((reached * tails).sum(axis=-1), reached[..., -1] * tails.sum(axis=-1)), reached[..., -1])
 
 
@@ -230,11 +230,6 @@ def _difference(statistic: Statistic, sizes: Sizes, other: tuple[str, ...]) -> S
         whole=statistic.whole,
         by_size=statistic.by_size,
     )
-
-
-def _tails(counts: np.ndarray) -> np.ndarray:
-    """The number of groups larger than s, for every s; shape kept."""
-    return counts.sum(axis=-1, keepdims=True) - cumulative(counts)
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ below what the allocator keeps, which otherwise returns and claims their pages a
 
 
 def row_blocks(rows: slice, n_columns: int) -> Iterator[slice]:
-    """Divide the rows into blocks of at most `BLOCK_CELLS` cells (one row at least)."""
+    """Divide the rows, or the columns of so many rows, into blocks of at most `BLOCK_CELLS` cells (one at least)."""
     step = max(1, BLOCK_CELLS // n_columns)
     for start in range(rows.start, rows.stop, step):
         yield slice(start, min(start + step, rows.stop))

@@ -1,5 +1,6 @@
 """The expected errors of a mechanism on a public stand-in, and the least epsilon at which they are small enough."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -173,11 +174,7 @@ _LAST = (LARGEST - SMALLEST) * len(DIGITS)
 
 def _next_readable(epsilon: Fraction) -> int:
     """The place of the smallest readable epsilon that is at least this one, or of the largest of all."""
-    low, high = 0, _LAST
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if readable(middle) >= epsilon else (middle + 1, high)
-    return low
+    return bisect_left(range(_LAST), epsilon, key=readable)
 
 
 def _search(reached: Callable[[int], bool], start: int) -> int | None:

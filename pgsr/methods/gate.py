@@ -96,12 +96,6 @@ class Taken(Enum):
     ALL = "all conditions"
 
 
-class Besides(Enum):
-    """The parts of a problem besides squares or magnitudes with one weight per region; the value says it in words."""
-
-    CELL_WEIGHTS = "weights of single cells"
-
-
 class GatedMethod(ABC):
     """A method that says what it cannot do in four answers, and how it solves in `answer`; `solve` asks them in order.
 
@@ -129,8 +123,8 @@ class GatedMethod(ABC):
     conditions_taken: ClassVar[Taken] = Taken.NONE
     """The conditions that this method takes besides those that its `supports` speaks of."""
 
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset()
-    """What this method takes besides what every method does."""
+    cell_weights: ClassVar[bool] = False
+    """Whether this method takes weights of single cells beside those of regions."""
 
     rounds_relaxation: ClassVar[bool] = False
     """Whether an integer problem is answered by the optimum of its relaxation, with every cell rounded."""
@@ -237,14 +231,6 @@ def _require_same_cells(problem: Problem, start: Result) -> None:
         )
 
 
-def stated_besides(problem: Problem) -> list[Besides]:
-    """List the parts of a problem that methods may not know."""
-    found = {
-        Besides.CELL_WEIGHTS: problem.weights is not None and problem.weights.ndim == 2,
-    }
-    return [what for what, there in found.items() if there]
-
-
 def require_possible_totals(problem: Problem) -> None:
     """Raise `Stopped` with INFEASIBLE if fixed totals of regions contradict each other.
 
@@ -254,6 +240,20 @@ def require_possible_totals(problem: Problem) -> None:
     reason = None if fixed is None else fixed.contradiction(problem.hierarchy)
     if reason is not None:
         raise Stopped(Status.INFEASIBLE, reason)
+
+
+def refused_squares(problem: Problem, method: str, view: View) -> str | None:
+    """Say why a method of consistent squares from 0 on, in order where they are cumulative, knows no such problem."""
+    ordered = view is View.CUMULATIVE
+    if problem.view is not view or (problem.monotone and not ordered):
+        kind = "cumulative counts" if ordered else "counts"
+        return f"{method} works on {kind}; {problem.label} is about the {problem.view.value} view"
+    if problem.norm != 2:
+        return f"{method} minimises squares, {problem.label} absolute values"
+    if not (problem.consistent and problem.nonnegative) or problem.monotone is not ordered:
+        needs = "consistency, order and signs" if ordered else "consistency and non-negativity"
+        return f"{method} needs {needs}, which {problem.label} does not all state"
+    return None
 
 
 def refused_conditions(problem: Problem, taken: Taken) -> str | None:
@@ -292,11 +292,10 @@ def _asking_for_conditions(own: Callable[[Any, Problem], str | None]) -> Callabl
                 "this method takes one largest size for all levels, and here levels have sizes of their own; take "
                 "TreeProjection() for M_H, or a solver model from pgsr.models"
             )
-        beyond = next((what for what in stated_besides(problem) if what not in self.takes_besides), None)
-        if beyond is not None:
+        if problem.weights is not None and problem.weights.ndim == 2 and not self.cell_weights:
             return (
-                f"this method does not know {beyond.value}, which {problem.label} has; take a solver model such as "
-                "Cvxpy, Gurobi, MathOpt or Scipy from pgsr.models, or state the problem without"
+                f"this method does not know weights of single cells, which {problem.label} has; take a solver model "
+                "such as Cvxpy, Gurobi, MathOpt or Scipy from pgsr.models, or state the problem without"
             )
         reason = own(self, problem)
         if reason is None:

@@ -11,10 +11,9 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import CountError
+from pgsr.machine.blocks import row_blocks
 from pgsr.privacy.budget import Number, exact
 from pgsr.problems.tolerances import CONDITION
-
-_BLOCK_CELLS = 4_000_000
 
 _OfOne = Callable[[np.ndarray], np.ndarray]
 _OfTwo = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -281,7 +280,5 @@ def _blocks(truth: CountOfCounts, estimate: Estimate | CountOfCounts) -> Iterato
     tree, sizes = truth.hierarchy, estimate.sizes
     folded = truth if truth.max_sizes == sizes.max_sizes else truth.folded(sizes.max_sizes)
     for level, k in enumerate(sizes.max_sizes):
-        here, step = tree.level(level), max(1, _BLOCK_CELLS // (k + 1))
-        for start in range(here.start, here.stop, step):
-            stop = min(start + step, here.stop)
-            yield folded.rows(start, stop), estimate.rows(start, stop)
+        for rows in row_blocks(tree.level(level), k + 1):
+            yield folded.rows(rows.start, rows.stop), estimate.rows(rows.start, rows.stop)

@@ -26,12 +26,10 @@ def toy_of(target: Measurement | Problem) -> Measurement | Problem:
         (3, 4)
     """
     levels = target.hierarchy.n_levels
-    truth = _truth(levels)
+    truth, max_sizes = _truth(levels), None if target.sizes.equal else _sizes(levels)
     if isinstance(target, Measurement):
-        max_sizes = None if target.sizes.equal else _sizes(levels)
         view = _toy_view(target.views, levels)
         return Geometric(view, levels, totals=target.public, max_sizes=max_sizes).measure(truth, Seeded("toy"))
-    max_sizes = None if target.sizes.equal else _sizes(levels)
     known, stated = target.groups, target.conditions
     toy = Geometric(target.view, levels, totals="regions", max_sizes=max_sizes).measure(truth, Seeded("toy"))
     return replace(

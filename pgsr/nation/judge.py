@@ -72,11 +72,10 @@ def price_of_the_total(prices: PartPrices, total: int | None) -> bool:
 
 def prices_of_sources(part: FlowPart, prices: PartPrices) -> bool:
     """Say whether leaves have the price of their public total: one per total, and 0 where none is public."""
-    source = part.sources.of_leaf
-    stated = source != UNKNOWN
-    price = np.zeros(part.hierarchy.n_regions, prices.leaves.dtype)
-    price[source[stated]] = prices.leaves[stated]
-    return bool((prices.leaves == np.where(stated, price[source], 0)).all())
+    fixed = part.fixed
+    price = np.zeros(len(fixed.regions) + 1, prices.leaves.dtype)  # the last one is of leaves of no set
+    price[fixed.set_of] = prices.leaves
+    return bool((prices.leaves == fixed.at_leaves(price[:-1])).all())
 
 
 def _judge_rows(part: FlowPart, x: np.ndarray, prices: PartPrices, level: int, rows: slice) -> tuple[int, bool]:
@@ -105,9 +104,8 @@ def violations(part: FlowPart, x: Tables, total: int | None = None) -> dict[str,
         if stated.any():
             off += int((table.sum(axis=1, dtype=np.int64)[stated] != known[stated]).sum())
         if level < tree.n_levels - 1:
-            starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-            sums = np.add.reduceat(x[level + 1], starts, axis=0, dtype=np.int64)
-            consistency += int(np.count_nonzero(sums - sizes.folded(table.astype(np.int64), level, View.COUNTS)))
+            own = sizes.folded(table.astype(np.int64), level, View.COUNTS)
+            consistency += int(np.count_nonzero(sizes.children_sums(x, level) - own))
     return {"sign": sum(int((table < 0).sum()) for table in x), "consistency": consistency, "totals": off}
 
 

@@ -15,8 +15,8 @@ from pgsr.methods.method import Method, Result, Status
 from pgsr.problems.conditions.choices import Either
 from pgsr.problems.conditions.expressions import Condition
 from pgsr.problems.problem import Problem
-from pgsr.reconciling.draws import StatedNoise, law_named, require_drawable
-from pgsr.reconciling.laws import NoiseLaw
+from pgsr.reconciling.draws import StatedNoise, require_drawable
+from pgsr.reconciling.laws import NoiseLaw, law_named
 from pgsr.reconciling.measurements import MeasuredCells, measured
 from pgsr.reconciling.problem import Asked, Stated, require_more_than_nothing, stated
 from pgsr.reconciling.result import Reconciled

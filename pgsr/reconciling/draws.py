@@ -9,7 +9,7 @@ import numpy as np
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ArgumentError, ProblemError
-from pgsr.reconciling.laws import LAWS, NoiseLaw
+from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measurements import MeasuredCells
 from pgsr.reconciling.posterior import TablePosterior, table_posterior
 from pgsr.reconciling.problem import Asked
@@ -97,17 +97,6 @@ class StatedNoise:
         cells = np.arange(median.size)
         rows = cells, median.ravel(), weight.ravel()
         return MeasuredCells(found.tree, found.sizes, *rows, median, weight, found.lower, found.upper, found.tables)
-
-
-def law_named(name: str | None) -> NoiseLaw | None:
-    """Look a law up.
-
-    Raises:
-        ArgumentError: there is none of this name.
-    """
-    if name is not None and name not in LAWS:
-        raise ArgumentError(f"noise={name!r}; give one of {', '.join(map(repr, LAWS))}, or leave it out")
-    return None if name is None else LAWS[name]
 
 
 def require_drawable(found: MeasuredCells, law: NoiseLaw, asked: Asked) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pgsr.errors import ArgumentError
+
 REACH = 35.0
 """Noise is taken to be no larger than where the law has fallen by e^-35."""
 
@@ -31,15 +33,22 @@ class NoiseLaw:
     beyond: float
 
     def __reduce__(self) -> tuple[object, ...]:  # lambdas cannot be pickled
-        return _law, (self.name,)
+        return law_named, (self.name,)
 
     def reach(self, scale: np.ndarray) -> np.ndarray:
         """Compute the largest noise that is taken for possible."""
         return scale * (math.sqrt(2 * REACH) if self.squares else REACH)
 
 
-def _law(name: str) -> NoiseLaw:
-    return LAWS[name]
+def law_named(name: str | None) -> NoiseLaw | None:
+    """Look a law up.
+
+    Raises:
+        ArgumentError: there is none of this name.
+    """
+    if name is not None and name not in LAWS:
+        raise ArgumentError(f"noise={name!r}; give one of {', '.join(map(repr, LAWS))}, or leave it out")
+    return None if name is None else LAWS[name]
 
 
 LAWS = {

@@ -1,6 +1,7 @@
 """The long table of counts, one row per region and size, written to and read from Parquet or CSV."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.long_form import SIZE_CLASS
-from pgsr.data.long_tables import Reading, class_of_cells, reading, tables_cells
+from pgsr.data.long_tables import Reading, class_of_cells, tables_cells
 from pgsr.data.region_ids import path_of_id, region_id
 from pgsr.data.views import View
 from pgsr.errors import HierarchyError, TableError
@@ -69,7 +70,7 @@ def to_long(
         copied = region_id(tree.paths[int(np.argmax(tree.padded))])
         raise HierarchyError(f"region {copied!r} stands above a copy of itself; give every branch the same depth")
     for name_of_column, tables in (beside or {}).items():
-        columns[name_of_column] = reading(sizes, tables)
+        columns[name_of_column] = partial(sizes.block, tables)
     region, size, *values = tables_cells(sizes, list(columns.values()), zeros, every_level=classes)
     place = pa.array(region)
     found = {key: column.take(place) for key, column in region_columns(tree, level_names).items()}

@@ -256,10 +256,8 @@ class Session:
     ) -> str:
         """Make a temporary table with the rows of all parts, casts applied."""
         columns, bad = self._casts(before, after)
-        typed = ", ".join(f"{name(c)} {'VARCHAR' if is_text(kind) else kind}" for c, kind in after.items())
-        kept = f"pgsr_kept_{len(self._tables)}"
-        self._tables.append(kept)
-        self._run(self.connection, f"CREATE OR REPLACE TEMP TABLE {kept} ({typed})", what)
+        typed = ", ".join(f"CAST(NULL AS {_plain(kind)}) AS {name(c)}" for c, kind in after.items())
+        kept = self.keep(f"SELECT {typed} LIMIT 0", what)
         wrong = dict.fromkeys(bad, 0)
         try:
             for part in parts:

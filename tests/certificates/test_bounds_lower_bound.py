@@ -1,6 +1,5 @@
 """The lower bound of regions: against all mechanisms on small worlds, and below the errors of real ones."""
 
-import sys
 from itertools import combinations_with_replacement, product
 
 import naive
@@ -12,6 +11,7 @@ from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.bounds import lower_bound, range_risk
 from pgsr.bounds.boxes import Boxes, boxes
 from pgsr.estimators import BottomUp
+from pgsr.machine import blocks
 from pgsr.methods import metrics
 from pgsr.noise import Geometric, Noise
 from pgsr.privacy import Approximate, Rho, Seeded
@@ -140,7 +140,7 @@ def test_regions_of_a_hierarchy_equal_their_rows():
 def test_blocks_of_regions_change_no_bound(monkeypatch):
     table = rng_of(1).poisson(30, (23, 8))
     whole = lower_bound(table, 1)
-    monkeypatch.setattr(sys.modules[lower_bound.__module__], "_CELLS", 24)  # three regions at a time, and the last two
+    monkeypatch.setattr(blocks, "BLOCK_CELLS", 24)  # three regions at a time, and the last two
     for name in ("emd", "boxes", "away"):
         assert np.array_equal(getattr(lower_bound(table, 1), name), getattr(whole, name)), name
 

@@ -267,7 +267,7 @@ def test_a_run_that_is_none_is_a_row_with_the_remedy():
     for returned in (np.zeros(2), None, Run(np.zeros(2), 0.0, 0.0)):
         result = Wrong(returned).solve(PROBLEM.relaxed())
         assert result.status is Status.FAILED
-        assert "let run return Run(Answer(Claim.OPTIMAL, values=v)" in result.reason
+        assert "let run return Run(SolverAnswer(SolverClaim.OPTIMAL, values=v)" in result.reason
         assert ("ndarray" in result.reason) == (returned is not None)
 
 

@@ -13,6 +13,7 @@ from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.data import Estimate
 from pgsr.data.views import ranked
 from pgsr.errors import CountError
+from pgsr.machine import blocks
 from pgsr.methods import metrics
 
 ONE = Hierarchy.from_parents(["all"], [-1])
@@ -134,9 +135,9 @@ def test_blocks_of_regions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     truth, other = random_truth(rng, tree), random_truth(rng, tree)
     whole = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
     for cells in (1, 20, 63):
-        monkeypatch.setattr(metrics, "_BLOCK_CELLS", cells)
-        blocks = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
-        assert all(np.array_equal(a, b) for a, b in zip(whole, blocks, strict=True))
+        monkeypatch.setattr(blocks, "BLOCK_CELLS", cells)
+        parts = [metrics.l1(truth, other), metrics.cumulative_l1(truth, other), metrics.total_error(truth, other)]
+        assert all(np.array_equal(a, b) for a, b in zip(whole, parts, strict=True))
 
 
 def test_sparse_tables_have_the_errors_of_dense_ones() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.algorithms.choice_tree.search import UNDECIDED, Decided, Found
+from pgsr.algorithms.choice_tree.sums import divided
 from pgsr.algorithms.isotonic import Isotonic
 from pgsr.algorithms.m_c import CumulativeIntegers, CumulativeProjection
 from pgsr.algorithms.m_h import TreeProjection
@@ -14,7 +15,7 @@ from pgsr.certificates import certify
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Status
 from pgsr.problems.conditions.choices import Choices
-from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
+from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.problem import Problem
 
 METHODS: tuple[Method, ...] = (
@@ -122,15 +123,11 @@ def _alternative(choices: Choices, number: int, problem: Problem) -> _Alternativ
     factor = np.ones(len(mine), np.int64)
     factor[single] = rows.data[first[single]]
     single &= problem.integer | (np.abs(factor) == 1)
-    left, size = ~single, np.abs(factor[single])
-    below, above = low[single] <= -UNBOUNDED, high[single] >= UNBOUNDED
-    turned = factor[single] < 0
-    least, most = np.where(turned, -high[single], low[single]), np.where(turned, -low[single], high[single])
-    no_least, no_most = np.where(turned, above, below), np.where(turned, below, above)
+    left, (least, most, _) = ~single, divided(low[single], high[single], factor[single])
     return _Alternative(
         rows.indices[first[single]],
-        np.where(no_least, -UNBOUNDED, -(-least // size)),
-        np.where(no_most, UNBOUNDED, most // size),
+        least,
+        most,
         sparse.csr_array(rows[np.flatnonzero(left)]),
         low[left],
         high[left],

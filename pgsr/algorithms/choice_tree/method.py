@@ -12,7 +12,7 @@ from pgsr.checks import whole_number
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.methods.gate import Besides, Deadline, GatedMethod, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
@@ -57,7 +57,7 @@ class ChoiceTree(GatedMethod):
     most: int = MOST
 
     conditions_taken: ClassVar[Taken] = Taken.CHOICES
-    takes_besides: ClassVar[frozenset[Besides]] = frozenset({Besides.CELL_WEIGHTS})
+    cell_weights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole_number("most", self.most, 1, MethodError)

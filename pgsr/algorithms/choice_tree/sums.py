@@ -66,16 +66,19 @@ class SumRows:
         factor[~empty] = of_parts.data[of_parts.indptr[:-1][~empty]]
         same = np.ones(len(n), bool)
         np.logical_and.at(same, np.repeat(np.arange(len(n)), n), of_parts.data == np.repeat(factor, n))
-        below, above = lower <= -UNBOUNDED, upper >= UNBOUNDED
-        holds = ~empty | ((below | (lower <= 0)) & (above | (upper >= 0)))
-        size = np.abs(factor)
-        turned_low, turned_high = np.where(factor > 0, lower, -upper), np.where(factor > 0, upper, -lower)
-        no_low, no_high = np.where(factor > 0, below, above), np.where(factor > 0, above, below)
-        whole = (no_low | (turned_low % size == 0)) & (no_high | (turned_high % size == 0))
-        least = np.where(no_low, -UNBOUNDED, -(-turned_low // size))
-        most = np.where(no_high, UNBOUNDED, turned_high // size)
+        holds = ~empty | (((lower <= -UNBOUNDED) | (lower <= 0)) & ((upper >= UNBOUNDED) | (upper >= 0)))
+        least, most, whole = divided(lower, upper, factor)
         ones = sparse.csr_array((np.ones(of_parts.nnz, np.int64), of_parts.indices, of_parts.indptr), of_parts.shape)
         return cls(ones, least, most, same & ~empty & (whole | integer), factor == 1, holds)
+
+
+def divided(lower: np.ndarray, upper: np.ndarray, factor: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Divide lower <= factor x <= upper by the factor: the bounds of integers x, and whether no remainder is left."""
+    size, turned = np.abs(factor), factor < 0
+    low, high = np.where(turned, -upper, lower), np.where(turned, -lower, upper)
+    no_low, no_high = low <= -UNBOUNDED, high >= UNBOUNDED
+    whole = (no_low | (low % size == 0)) & (no_high | (high % size == 0))
+    return np.where(no_low, -UNBOUNDED, -(-low // size)), np.where(no_high, UNBOUNDED, high // size), whole
 
 
 def _leaves_below(tree: Hierarchy, n_sizes: int) -> sparse.csr_array:

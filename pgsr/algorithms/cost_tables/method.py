@@ -12,7 +12,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MemoryNeededError
 from pgsr.machine import memory
-from pgsr.methods.gate import Deadline, GatedMethod
+from pgsr.methods.gate import Deadline, GatedMethod, refused_squares
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
@@ -72,14 +72,11 @@ class CostTables(GatedMethod):
         require_kind(self.step, Step, "step", "give SlopeMerge(), SlopeGreedy() or TableConstraints()")
 
     def supports(self, problem: Problem) -> str | None:
-        if problem.view is not View.COUNTS or problem.monotone:
-            return f"CostTables works on counts; {problem.label} is about the {problem.view.value} view"
-        if problem.norm != 2:
-            return f"CostTables minimises squares, {problem.label} absolute values"
+        reason = refused_squares(problem, "CostTables", View.COUNTS)
+        if reason is not None:
+            return reason
         if not problem.integer:
             return "CostTables finds integers; solve a relaxation with TreeProjection"
-        if not problem.consistent or not problem.nonnegative:
-            return f"CostTables needs consistency and non-negativity, which {problem.label} does not state"
         if problem.totals is not Totals.ROOT:
             return "CostTables needs the root's total and no other; state the problem with totals='root'"
         if self.window == "paper" and problem.noise is None:

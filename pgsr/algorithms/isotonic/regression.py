@@ -162,10 +162,7 @@ def isotonic_l2_counts(y: np.ndarray, upper: int) -> np.ndarray:
         >>> isotonic_l2_counts(np.array([0, 3, -1, 2, 2, 7, 5, 9]), 9)
         array([1, 2, 2, 0, 0, 0, 2, 0, 0, 1])
     """
-    from pgsr.engines.isotonic_kernel import l2_blocks
-
-    total, count = l2_blocks(_pooled(y))
-    values = np.clip(nearest_fractions(total, count), 0, upper)
+    values, count = isotonic_l2_runs(y, 0, upper)
     return np.bincount(values, count, minlength=upper + 1).astype(np.int64)
 
 

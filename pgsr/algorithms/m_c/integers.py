@@ -19,7 +19,7 @@ from pgsr.certificates.lagrangian import lagrangian_bound
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
 from pgsr.errors import MethodError
-from pgsr.methods.gate import Deadline, GatedMethod, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Taken, refused_squares
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 
@@ -55,25 +55,13 @@ class CumulativeIntegers(GatedMethod):
         subject to  x[r, s] = sum over children c of x[c, s],   0 <= x[r, 0] <= ... <= x[r, K],   x integer,
                     x[root, K] = G, or x[r, K] = G[r] in every region.
 
-    **The dual over integers.** Prices p of consistency leave every region on its own, as in `CumulativeProjection`, and
-    in integers a region takes the nearest integers to what it takes in fractions. The maximum over p is the optimum of
-    M_c in which every square is replaced by straight lines between integers (docs/derivations/m_c.md).
-
-    **Smoothing.** That dual has a kink wherever somebody rounds. With a share t of the square and 1 - t of the lines as
-    the costs, what is taken is rounded softly, floor(v) + clip((frac(v) - 1/2) / t + 1/2, 0, 1) for v in fractions; so
-    t = 1 is the relaxed dual, and t = 0 that over integers. From the relaxed optimum the dual is ascended at t = 0.4,
-    0.15, 0.05 and so on by `QuasiNewton` in the metric of the relaxed dual. Newton's method itself, which is best for
-    t = 1, is of no use here: what is flat and what is steep changes at every step.
-
-    **Integers.** At the prices so found `RoundedDual.integers` lets leaves settle one after the other, exactly and in
-    integers, first near what their parents would take at these prices, then at the true costs of all.
-
-    **Proof.** Moves of single groups and unit steps of nodes around these integers, of those that cost next to nothing
-    at these prices, make a small linear program (`pgsr.algorithms.m_c.moves`). Its optimum is nearly always whole, and
-    its prices are nearly always those of the largest bound. Else branch and bound looks for better integers.
-
-    Bounds of single cells that `Problem.where` states of the lowest regions are kept throughout, as in
-    `CumulativeProjection`.
+    Prices p of consistency leave every region on its own, and in integers a region takes the nearest integers to what
+    it takes in fractions: a dual with a kink wherever somebody rounds (docs/derivations/m_c.md). From the prices of
+    `CumulativeProjection` on it is ascended by `QuasiNewton`, rounding ever less softly (`RoundedDual`). Newton's
+    method is of no use here, as what is flat and what is steep changes at every step. Then leaves settle one after the
+    other, and a small linear program moves single groups (`pgsr.algorithms.m_c.moves`). Its optimum is nearly always
+    whole, and its prices those of the largest bound; else branch and bound looks for better integers. Bounds of single
+    cells that `Problem.where` states of the lowest regions are kept throughout.
 
     Args:
         gap: relative gap (objective - bound) / max(1, bound) at which to stop; None for a proof up to a million
@@ -114,13 +102,7 @@ class CumulativeIntegers(GatedMethod):
     def supports(self, problem: Problem) -> str | None:
         if not problem.integer:
             return "CumulativeIntegers finds integers; solve a relaxation with CumulativeProjection()"
-        if problem.view is not View.CUMULATIVE:
-            return f"CumulativeIntegers works on cumulative counts; {problem.label} is about {problem.view.value}"
-        if problem.norm != 2:
-            return f"CumulativeIntegers minimises squares, {problem.label} absolute values"
-        if not problem.monotone or not problem.consistent or not problem.nonnegative:
-            return f"CumulativeIntegers needs consistency, order and signs, which {problem.label} does not all state"
-        return refused_bounds_above(problem)
+        return refused_squares(problem, "CumulativeIntegers", View.CUMULATIVE) or refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)

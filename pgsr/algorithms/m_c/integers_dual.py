@@ -26,8 +26,10 @@ class LeafValues:
 
 
 class RoundedDual:
-    """The gradient of the smoothed dual over integers, see `pgsr.algorithms.m_c.integers`, in the arrays of `dual`.
+    """The gradient of the smoothed dual over integers, in the arrays of `dual`.
 
+    With a share t, the softness, of the square and 1 - t of the straight lines between integers as the costs, a value v
+    is rounded to floor(v) + clip((frac(v) - 1/2) / t + 1/2, 0, 1): t = 1 is the relaxed dual, t = 0 that over integers.
     Fits start from the blocks that `dual` has, so it should have been evaluated near the relaxed optimum.
     """
 
@@ -106,7 +108,7 @@ class RoundedDual:
         pull = -dual.weight[:, None] * off
         for number in range(_SWEEPS):
             self._settle(x, dual.weight, pull, True, number)
-        return self.with_sums(x)
+        return dual.problem.hierarchy.sum_up(x)
 
     def _settle(self, x: np.ndarray, stiff: np.ndarray, pull: np.ndarray, jointly: bool, number: int) -> None:
         from pgsr.algorithms.m_c import integers_kernel as kernels
@@ -167,12 +169,3 @@ class RoundedDual:
         for r in range(dual.shape[0] - 1, 0, -1):
             sums[dual.parent[r]] += sums[r]
         return sums - dual.node_y
-
-    def with_sums(self, leaves: np.ndarray) -> np.ndarray:
-        """Add the leaves' cumulative counts up to those of all regions."""
-        tree = self.dual.problem.hierarchy
-        x = np.empty(self.dual.problem.target.shape, np.int64)
-        x[tree.leaves] = leaves
-        for level in range(tree.n_levels - 2, -1, -1):
-            x[tree.level(level)] = tree.sum_children(x, level)
-        return x

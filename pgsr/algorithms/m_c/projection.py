@@ -15,7 +15,7 @@ from pgsr.data.rounding import nearest
 from pgsr.data.views import View
 from pgsr.errors import MethodError
 from pgsr.machine import memory
-from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken, refused_squares
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import PROVED_GAP
@@ -72,13 +72,7 @@ class CumulativeProjection(GatedMethod):
             raise MethodError(f"gap={self.gap!r} is not a positive number; give a relative gap such as 1e-9")
 
     def supports(self, problem: Problem) -> str | None:
-        if problem.view is not View.CUMULATIVE:
-            return f"CumulativeProjection works on cumulative counts; {problem.label} is about {problem.view.value}"
-        if problem.norm != 2:
-            return f"CumulativeProjection minimises squares, {problem.label} absolute values"
-        if not problem.monotone or not problem.consistent or not problem.nonnegative:
-            return f"CumulativeProjection needs consistency, order and signs, which {problem.label} does not all state"
-        return refused_bounds_above(problem)
+        return refused_squares(problem, "CumulativeProjection", View.CUMULATIVE) or refused_bounds_above(problem)
 
     def exceeds(self, problem: Problem) -> str | None:
         return cumulative_counts_exceed(problem)

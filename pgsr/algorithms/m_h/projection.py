@@ -18,7 +18,7 @@ from pgsr.engines.nearest_tree.integers import SLACK, WIDEST, optimal_prices, wi
 from pgsr.engines.nearest_tree.size_trees import SizeTrees
 from pgsr.engines.nearest_tree.variance_passes import are_far_apart, settled
 from pgsr.errors import TooLargeError
-from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken, require_possible_totals
+from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken, refused_squares, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.problems.problem import Problem
 
@@ -64,13 +64,8 @@ class TreeProjection(GatedMethod):
     sizes_per_level: ClassVar[bool] = True
 
     def supports(self, problem: Problem) -> str | None:
-        if problem.view is not View.COUNTS or problem.monotone:
-            return f"TreeProjection works on counts; {problem.label} is about the {problem.view.value} view"
-        if problem.norm != 2:
-            return f"TreeProjection minimises squares, {problem.label} absolute values"
-        if not problem.consistent or not problem.nonnegative:
-            return f"TreeProjection needs consistency and non-negativity, which {problem.label} does not state"
-        return refused_by_flow(problem) if needs_flow(problem) else None
+        reason = refused_squares(problem, "TreeProjection", View.COUNTS)
+        return refused_by_flow(problem) if reason is None and needs_flow(problem) else reason
 
     def exceeds(self, problem: Problem) -> str | None:
         if problem.integer and not needs_flow(problem):

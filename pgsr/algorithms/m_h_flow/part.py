@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pgsr.certificates.fixed_totals import FixedTotals
 from pgsr.data.hierarchy import Hierarchy
 
 UNKNOWN = -1
@@ -58,9 +59,9 @@ class FlowPart:
         return sizes[level + 1] if sizes[level] > sizes[level + 1] else sizes[level] + 1
 
     @cached_property
-    def sources(self) -> "Sources":
-        """The places that the groups of leaves come from."""
-        return Sources.of(self.hierarchy, self.known)
+    def fixed(self) -> FixedTotals:
+        """The sets of leaves, whose groups come from one place each, by the public totals."""
+        return FixedTotals.of_known(self.hierarchy, self.known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,38 +81,3 @@ class PartPrices:
     top: np.ndarray
     inner: tuple[np.ndarray, ...]
     leaves: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Sources:
-    """The origin of the groups of leaves, by the public totals.
-
-    Public totals of regions one inside the other say together how many groups the leaves have that lie in a region and
-    in none of the smaller ones: its total less theirs. That is the region's own *supply*.
-
-    Attributes:
-        of_leaf: the smallest region with a public total around every leaf, itself included, `UNKNOWN` where there is
-            none; shape (leaves,).
-        supply: of every region that is one of these, 0 elsewhere; int64, shape (regions,).
-    """
-
-    of_leaf: np.ndarray
-    supply: np.ndarray
-
-    @classmethod
-    def of(cls, tree: Hierarchy, known: np.ndarray) -> "Sources":
-        """Compute the sources from totals of regions, `UNKNOWN` where there is none; shape (regions,)."""
-        public = known != UNKNOWN
-        below, covered = np.zeros(tree.n_regions, np.int64), np.zeros(tree.n_regions, bool)
-        for level in range(tree.n_levels - 2, -1, -1):
-            here, under = tree.level(level), tree.level(level + 1)
-            starts = tree.first_child[here] - here.stop
-            inside = np.where(public[under], known[under], below[under])
-            below[here] = np.add.reduceat(inside, starts)
-            covered[here] = np.logical_and.reduceat(public[under] | covered[under], starts)
-        source = np.where(public, np.arange(tree.n_regions), UNKNOWN)
-        for level in range(1, tree.n_levels):
-            here = tree.level(level)
-            source[here] = np.where(public[here], source[here], source[tree.parent[here]])
-        supply = np.where(public & ~covered, known - below, 0)
-        return cls(source[tree.leaves], supply)

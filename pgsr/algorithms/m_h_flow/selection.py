@@ -60,11 +60,7 @@ class Selection:
         for level, (table, kept) in enumerate(zip(tables, chosen.kept, strict=True)):
             parts = table[:, part.first_tail(level) :]
             is_last = level == tree.n_levels - 1
-            if is_last:
-                totals = part.known[tree.leaves]
-            else:
-                starts = tree.first_child[tree.level(level)] - tree.level(level).stop
-                totals = np.add.reduceat(tables[level + 1][:, -1], starts, dtype=np.int64)
+            totals = part.known[tree.leaves] if is_last else tree.sum_below(tables[level + 1][:, -1], level)
             if parts.size:
                 given = read_only(table), part.first_tail(level), totals.astype(np.int64), kept
                 share(kernels.keep_large, range(len(parts)), parts.shape[1], *given)
@@ -86,11 +82,11 @@ class Selection:
             numbers.append(number)
             supply.append(np.zeros(n_here, np.int64))
             n += n_here
-        own, leaves = np.unique(part.sources.of_leaf, return_inverse=True)
-        n_grounded = int(np.count_nonzero(own == UNKNOWN))  # 0 or 1
+        own, leaves = np.unique(part.fixed.set_of, return_inverse=True)
+        n_grounded = int(np.count_nonzero(own < 0))  # 0 or 1
         leaves = np.where(leaves < n_grounded, GROUND, leaves - n_grounded + n).astype(np.int32)
         own = own[n_grounded:]
-        supply += np.split(part.sources.supply[own], np.searchsorted(own, tree.level_start[1:-1]))
+        supply += np.split(part.fixed.totals[own], np.searchsorted(part.fixed.regions[own], tree.level_start[1:-1]))
         begins += [np.ones(len(totals), bool) for totals in supply[len(begins) :]]
         arcs, places = [], []
         for level in range(tree.n_levels):
@@ -138,7 +134,7 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Arcs:
-    """Some arcs of a network, as in `Network`, whose vertices are numbered within a piece.
+    """Some arcs of a network, as in `FlowNetwork`, whose vertices are numbered within a piece.
 
     `GROUND` stands for the ground, `ABOVE - s` for the vertex at which the cell of the piece's root of size s ends.
     """

@@ -9,7 +9,7 @@ from pgsr.certificates.fixed_totals import totals_exceeding_arithmetic
 from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.rounding import nearest
 from pgsr.data.views import View
-from pgsr.methods.gate import Deadline, GatedMethod, Taken, require_possible_totals
+from pgsr.methods.gate import Deadline, GatedMethod, Taken, refused_squares, require_possible_totals
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
 from pgsr.problems.problem import Problem
@@ -59,18 +59,13 @@ class RegionTotalsProjection(GatedMethod):
     rounds_relaxation: ClassVar[bool] = True
 
     def supports(self, problem: Problem) -> str | None:
-        if problem.view is not View.COUNTS or problem.monotone:
-            return f"RegionTotalsProjection works on counts; {problem.label} is about the {problem.view.value} view"
-        if problem.norm != 2:
-            return f"RegionTotalsProjection minimises squares, {problem.label} absolute values"
-        if not problem.consistent or not problem.nonnegative:
-            return f"RegionTotalsProjection needs consistency and non-negativity, which {problem.label} does not state"
-        if problem.totals is not Totals.REGIONS and problem.conditions is None:
+        reason = refused_squares(problem, "RegionTotalsProjection", View.COUNTS)
+        if reason is None and problem.totals is not Totals.REGIONS and problem.conditions is None:
             return (
                 "RegionTotalsProjection needs every region's public total, or some that were stated as "
                 "total(region) == number; TreeProjection() does with the root's"
             )
-        return None
+        return reason
 
     def bytes_needed(self, problem: Problem) -> int:
         return 150 * problem.n_unknowns

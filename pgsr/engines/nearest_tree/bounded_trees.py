@@ -1,6 +1,6 @@
 """The trees of sizes whose cells have bounds, beside those of sizes that have none.
 
-Every cell has an interval lower <= x <= upper (`bounds.Intervals`). A leaf at price p takes clip(y + p / 2w, lower,
+Every cell has an interval lower <= x <= upper (`bounds.CellBounds`). A leaf at price p takes clip(y + p / 2w, lower,
 upper), an inner region what its children take, clipped to its own interval. Costs of a region's units still rise, from
 minus infinity below its lower bound to infinity from the upper one on, so this is a convex flow with capacities: all of
 `pgsr.engines.nearest_tree` stays true but the argument of Newton's method. What a region takes is increasing in what it

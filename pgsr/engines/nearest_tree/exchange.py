@@ -7,7 +7,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.engines.losses import marginal_costs
 from pgsr.errors import TooLargeError
-from pgsr.machine.blocks import BLOCK_CELLS
+from pgsr.machine.blocks import row_blocks
 
 NEVER = -(2**61)
 """Stands for minus infinity: the saving of one unit less where there is none to take away. Infinity is -NEVER."""
@@ -53,12 +53,9 @@ def passes_exchange_test(
         lower, upper: bounds that x satisfies, of the shape of y, besides 0 <= x; None where there are none.
         norm: of the losses, 1 or 2.
     """
-    n_sizes = y.shape[1]
-    step = max(1, BLOCK_CELLS // tree.n_regions)
     at_bounds = AtBounds.find(x, lower, upper)
     dearest, cheapest = [], []
-    for start in range(0, n_sizes, step):
-        block = slice(start, min(start + step, n_sizes))
+    for block in row_blocks(slice(0, y.shape[1]), tree.n_regions):
         weights = w if w.ndim == 1 else w[:, block]
         ends = exchange_prices(tree, weights, x[:, block], y[:, block], at_bounds.of(block), norm)
         if ends is None:

@@ -9,7 +9,7 @@ only add up (`pgsr.algorithms.mean_consistency` has them for all cells positive)
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.machine.blocks import BLOCK_CELLS
+from pgsr.machine.blocks import row_blocks
 
 FAR_APART = 2.0**20
 """The ratio of weights from which on it is worth two more passes."""
@@ -35,9 +35,7 @@ def settled(tree: Hierarchy, y: np.ndarray, w: np.ndarray, x: np.ndarray, root: 
     Shown equal to exact fractions by `test_reconciling_weights.py::test_heavy_rows_that_contradict_each_other`.
     """
     found, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
-    step = max(1, BLOCK_CELLS // tree.n_regions)
-    for first in range(0, y.shape[1], step):
-        block = slice(first, first + step)
+    for block in row_blocks(slice(0, y.shape[1]), tree.n_regions):
         found[:, block], prices[:, block] = _settled(tree, y[:, block], w, x[tree.leaves, block] > 0, root)
     return found, prices
 

@@ -209,7 +209,7 @@ class _Search:
         tables = self._tables
         for level in range(len(tables) - 2, -1, -1) if self.around.consistent else ():
             low, high = tables[level]
-            least, most = (self._of_children(part, level) for part in tables[level + 1])
+            least, most = (self.place.hierarchy.sum_below(part, level) for part in tables[level + 1])
             np.maximum(low, least, out=low)
             np.minimum(high, most, out=high)
 
@@ -218,13 +218,8 @@ class _Search:
         for level in range(len(tables) - 1) if self.around.consistent else ():
             parent = tree.parent[tree.level(level + 1)] - tree.level(level).start
             least, most = (part[parent] for part in tables[level])
-            siblings = lambda terms, level=level, parent=parent: self._of_children(terms, level)[parent]  # noqa: E731
+            siblings = lambda terms, level=level, parent=parent: tree.sum_below(terms, level)[parent]  # noqa: E731
             _narrow(*tables[level + 1], least, most, siblings)
-
-    def _of_children(self, part: np.ndarray, level: int) -> np.ndarray:
-        """Add up a table of the level below over the children of every region of a level."""
-        tree = self.place.hierarchy
-        return np.add.reduceat(part, tree.first_child[tree.level(level)] - tree.level(level).stop, axis=0)
 
     def _totals(self) -> str | None:
         if self.place.view is not View.COUNTS:

@@ -1,17 +1,11 @@
-"""The unknowns that programs have besides the cells, with the rows that say what they are.
+"""The unknowns that programs have besides the cells, where conditions are joined by `either`.
 
-| where                       | unknowns                                | rows                                  |
-|-----------------------------|-----------------------------------------|---------------------------------------|
-| conditions joined by either | b, 0 or 1, of every alternative         | sum of b >= 1;  b = 1 implies its rows |
-
-A row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
+Every alternative has an unknown b, 0 or 1. Rows say that the b of a choice add up to 1 or more, and what b = 1 implies:
+a row a x <= u of an alternative is a x + (m - u) b <= m, where m is the largest value of a x in the box of the cells.
 `Program.switch` says which rows these are, for solvers that take "b = 1 implies a x <= u" as it stands.
-So all objectives are sums of squares or of magnitudes of single unknowns. Where cells are integers all of these can be,
-too.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,15 +13,6 @@ from scipy import sparse
 from pgsr.problems.conditions.choices import Choices
 from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.programs.program import Program
-from pgsr.problems.programs.statement import Statement
-
-
-def with_added(program: Program, problem: Statement, box: tuple[np.ndarray, np.ndarray] | None) -> Program:
-    """Add what a problem asks for behind the unknowns and rows of a program in its cells."""
-    stated = problem.conditions
-    if stated is not None and stated.choices is not None:
-        program = _with_choices(program, implied_rows(stated.choices, problem.intervals if box is None else box))
-    return program
 
 
 def widened(matrix: sparse.csr_array, n: int) -> sparse.csr_array:
@@ -40,14 +25,12 @@ class ImpliedRows:
     """The rows of alternatives that a box does not keep already, as sign row x + width b <= most.
 
     Attributes:
-        choices: which they come from.
-        row: of `choices`, shape (n,).
+        row: of the choices, shape (n,).
         sign: 1 of an upper bound, -1 of a lower one.
         most: the largest value of sign row x in the box, shape (n,).
         width: most less the bound, at least 1, shape (n,).
     """
 
-    choices: Choices
     row: np.ndarray
     sign: np.ndarray
     most: np.ndarray
@@ -60,7 +43,6 @@ def implied_rows(choices: Choices, box: tuple[np.ndarray, np.ndarray]) -> Implie
     above = np.flatnonzero((choices.upper < UNBOUNDED) & (most > choices.upper))
     below = np.flatnonzero((choices.lower > -UNBOUNDED) & (least < choices.lower))
     return ImpliedRows(
-        choices,
         np.concatenate([above, below]),
         np.repeat([1, -1], [len(above), len(below)]),
         np.concatenate([most[above], -least[below]]),
@@ -68,48 +50,30 @@ def implied_rows(choices: Choices, box: tuple[np.ndarray, np.ndarray]) -> Implie
     )
 
 
-def _with_choices(program: Program, implied: ImpliedRows) -> Program:
-    """Add b for every alternative, one of which at least is 1, and what it implies."""
-    choices, n, k = implied.choices, len(implied.row), len(implied.choices.choice)
-    one = np.ones(k)
-    cover = sparse.csr_array((-one, (choices.choice, program.n + np.arange(k))), shape=(len(choices), program.n + k))
+def with_choices(program: Program, choices: Choices, box: tuple[np.ndarray, np.ndarray]) -> Program:
+    """Put b of every alternative behind the unknowns of a program in cells, and their rows behind its inequalities."""
+    implied = implied_rows(choices, box)
+    n, k, n_rows = program.n, len(choices.choice), len(implied.row)
+    one, none = np.ones(k), np.zeros(k, np.int64)
+    cover = sparse.csr_array((-one, (choices.choice, n + np.arange(k))), shape=(len(choices), n + k))
     places = choices.alternative[implied.row]
-    own = widened(choices.rows[implied.row].astype(float), program.n)
-    signs = sparse.diags_array(implied.sign.astype(float))
-    switch = sparse.csr_array((implied.width.astype(float), (np.arange(n), places)), shape=(n, k))
-    rows = sparse.vstack([cover, sparse.hstack([signs @ own, switch])])
-    have = choices.rows[implied.row] @ program.origin[: program.n_cells]
-    right = np.concatenate([np.full(len(choices), -1), implied.most - implied.sign * have])
-    none = np.zeros(k, np.int64)
-    switch = np.concatenate([np.full(len(program.order_right) + len(choices), -1), program.n + places])
-    program = _joined(program, none, (0.0 * one, one), none, order=(rows, right))
-    return replace(program, switch=switch)
-
-
-def _joined(
-    program: Program,
-    weight: np.ndarray,
-    bounds: tuple[np.ndarray, np.ndarray],
-    origin: np.ndarray,
-    equal: tuple[Any, np.ndarray] | None = None,
-    order: tuple[Any, np.ndarray] | None = None,
-) -> Program:
-    """Put unknowns behind those of a program, and rows over all of them behind its own."""
-    n, parts = program.n + len(weight), {}
-    for name, right, added in (("matrix", "right", equal), ("order", "order_right", order)):
-        matrix, numbers = widened(getattr(program, name), n), getattr(program, right)
-        if added is not None:
-            matrix = sparse.csr_array(sparse.vstack([matrix, added[0]]))
-            numbers = np.concatenate([numbers, added[1]])
-            matrix.sort_indices()  # as some solvers want it
-        parts[name], parts[right] = matrix, numbers
-    lower, upper = (np.concatenate(pair) for pair in zip((program.lower, program.upper), bounds, strict=True))
+    own = sparse.diags_array(implied.sign.astype(float)) @ widened(choices.rows[implied.row].astype(float), n)
+    switched = sparse.csr_array((implied.width.astype(float), (np.arange(n_rows), places)), shape=(n_rows, k))
+    order = sparse.csr_array(sparse.vstack([widened(program.order, n + k), cover, sparse.hstack([own, switched])]))
+    order.sort_indices()  # as some solvers want it
+    have = choices.rows[implied.row] @ program.origin
+    lower, upper = np.append(program.lower, 0.0 * one), np.append(program.upper, one)
     return replace(
         program,
-        weight=np.concatenate([program.weight, weight]),
+        weight=np.append(program.weight, none),
+        matrix=widened(program.matrix, n + k),
+        order=order,
+        order_right=np.concatenate(
+            [program.order_right, np.full(len(choices), -1), implied.most - implied.sign * have]
+        ),
         lower=lower,
         upper=upper,
-        origin=np.concatenate([program.origin, origin]),
+        origin=np.append(program.origin, none),
         reach=(lower, upper),
-        **parts,
+        switch=np.concatenate([np.full(len(program.order_right) + len(choices), -1), n + places]),
     )

@@ -32,9 +32,9 @@ class NamedProgram:
         minimise    sum_j quadratic[j] x[j]^2 + linear[j] x[j]  + constant
         subject to  row_lower <= matrix x <= row_upper,   lower <= x <= upper,   x[j] integer where integer[j].
 
-    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where ranks
-    were measured (`pgsr.problems.programs.auxiliary`). Where distances are sums of
-    magnitudes there are two more per cell, x = y + up - down, and the objective is sum w (up + down).
+    Its optimum is the problem's, constant included. The first unknowns are always the cells; others follow where
+    conditions are joined by `either` (`pgsr.problems.programs.auxiliary`). Where distances are sums of magnitudes there
+    are two more per cell, x = y + up - down, and the objective is sum w (up + down).
 
     Attributes:
         label: the problem's.
@@ -48,7 +48,7 @@ class NamedProgram:
             and 4), stated conditions as they were written, and of magnitudes up[US/GA,3], down[US/GA,3],
             distance[US/GA,3]. Of choices choice[..,1] for the first alternative, either[..], and if[..,1,1] and so on
             for what it implies.
-    notes: lines that explain it to a reader of a file.
+        notes: lines that explain it to a reader of a file.
         origin: shape (cells,), integers, of a program in deviations: the problem's x is z + origin. None otherwise.
     """
 
@@ -121,7 +121,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     program = program_of(problem)
     moved = np.zeros_like(program.origin) if shifted else program.origin
     cells = _cells(problem, regions, "z" if shifted else "x")
-    variables, added_equal, added_order = _added_names(problem, cells, _alternatives(program))
+    variables, added = _added_names(problem, cells, _alternatives(program))
     in_x = NamedProgram(
         problem.label,
         program.weight if program.norm == 2 else np.zeros(program.n, np.int64),
@@ -130,7 +130,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
         *_moved(problem, program, moved),
         _integer(problem, program),
         variables,
-        _rows(problem, regions, added_equal, added_order),
+        _rows(problem, regions, added),
         _notes(problem, regions, shifted),
         program.origin[: program.n_cells] if shifted else None,
     )
@@ -149,8 +149,8 @@ def row_names(problem: Statement, names: str) -> Names:
     regions = _region_names(problem, names)
     choices = None if problem.conditions is None else problem.conditions.choices
     implied = () if choices is None else choices.alternative[implied_rows(choices, problem.intervals).row]
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "x"), implied)
-    rows = _rows(problem, regions, equal, order)
+    cells, added = _added_names(problem, _cells(problem, regions, "x"), implied)
+    rows = _rows(problem, regions, added)
     if problem.norm != 1:
         return rows
     return rows + _renamed(cells, "distance", np.flatnonzero(problem.cell_weights))
@@ -170,8 +170,8 @@ def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str]
         (['consistency[US,0]', 'consistency[US,1]', 'total[US]'], ['total(US/GA) >= 2'])
     """
     regions = _region_names(problem, "auto")
-    cells, equal, order = _added_names(problem, _cells(problem, regions, "z"), _alternatives(program))
-    rows, stated = _rows(problem, regions, equal, order).texts(), problem.conditions
+    cells, added = _added_names(problem, _cells(problem, regions, "z"), _alternatives(program))
+    rows, stated = _rows(problem, regions, added).texts(), problem.conditions
     if stated is None:
         return cells.texts(), rows[: len(program.right)], rows[len(program.right) :]
     is_equal, above, below = stated_sides(stated)
@@ -190,26 +190,23 @@ def _alternatives(program: Program) -> np.ndarray:
     return places - program.n
 
 
-def _added_names(problem: Statement, cells: Names, implied: Sequence[int] | np.ndarray) -> tuple[Names, Names, Names]:
-    """The names of all unknowns, and of the equalities and inequalities that `auxiliary` puts behind those of cells.
+def _added_names(problem: Statement, cells: Names, implied: Sequence[int] | np.ndarray) -> tuple[Names, Names]:
+    """The names of all unknowns, and of the inequalities that `auxiliary` puts behind those of cells.
 
     `implied` are the alternatives of implied rows, one each, counted from the first or from behind the last one.
     """
-    equal, order = Names.of([]), Names.of([])
     choices = None if problem.conditions is None else problem.conditions.choices
     if choices is None:
-        return cells, equal, order
+        return cells, Names.of([])
     words = _told_apart(choices.names, "choice", LONGEST - len("choice(,999,999)"))
     first = np.searchsorted(choices.choice, choices.choice)
     sides = [f"{words[c]},{k}" for c, k in zip(choices.choice, np.arange(len(first)) - first + 1, strict=True)]
     cells += Names.of([f"choice({side})" for side in sides])
-    order += Names.of([f"either({word})" for word in words])
-    rows, seen = [], {}
+    rows, seen = [f"either({word})" for word in words], {}
     for k in np.asarray(implied, int).tolist():
         seen[k] = seen.get(k, 0) + 1
         rows.append(f"if({sides[k]},{seen[k]})")
-    order += Names.of(rows)
-    return cells, equal, order
+    return cells, Names.of(rows)
 
 
 def _integer(problem: Statement, program: Program) -> np.ndarray:
@@ -253,8 +250,7 @@ def _magnitudes(squares: NamedProgram, program: Program, cells: Names, moved: np
     rows, one = np.tile(np.arange(k), 3), np.ones(k)
     columns = np.concatenate([measured, n + np.arange(k), n + k + np.arange(k)])
     link = sparse.csr_array((np.concatenate([one, -one, one]), (rows, columns)), shape=(k, n + 2 * k))
-    matrix, y, weight = squares.matrix, moved[measured].astype(float), program.weight[measured]
-    wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(squares.m, n + 2 * k))
+    y, weight = moved[measured].astype(float), program.weight[measured]
     kinds = [_renamed(cells, kind, measured) for kind in ("up", "down", "distance")]
     words = "x = y + up - down; the answer is x" if squares.origin is None else "z = up - down; the answer is z"
     return NamedProgram(
@@ -262,7 +258,7 @@ def _magnitudes(squares: NamedProgram, program: Program, cells: Names, moved: np
         np.zeros(n + 2 * k, np.int64),
         np.concatenate([squares.linear, weight, weight]),
         0,
-        sparse.csr_array(sparse.vstack([wider, link])),
+        sparse.csr_array(sparse.vstack([widened(squares.matrix, n + 2 * k), link])),
         np.concatenate([squares.row_lower, y]),
         np.concatenate([squares.row_upper, y]),
         np.concatenate([squares.lower, np.zeros(2 * k)]),
@@ -289,20 +285,22 @@ def _region_names(problem: Statement, names: str) -> list[str]:
     return paths
 
 
+def _ranked(kind: str, regions: Sequence[str], lengths: np.ndarray) -> Names:
+    """The names of so many unknowns or rows of every region, numbered from 0 on."""
+    cell = np.concatenate([np.arange(length) for length in lengths])
+    return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+
+
 def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
     if problem.view is View.RANKED:
-        lengths = np.diff(problem.first_cell)
-        cell = np.concatenate([np.arange(length) for length in lengths])
-        return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+        return _ranked(kind, regions, np.diff(problem.first_cell))
     return Names.cells(kind, regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
 
 
-def _rows(problem: Statement, regions: Sequence[str], equal: Names, order: Names) -> Names:
-    """The names of all rows, in the order in which `formulate` stacks them."""
+def _rows(problem: Statement, regions: Sequence[str], added: Names) -> Names:
+    """The names of all rows, `added` ones of choices among them, in the order in which `formulate` stacks them."""
     if problem.view is View.RANKED:
-        lengths = np.maximum(0, np.diff(problem.first_cell) - 1)
-        cell = np.concatenate([np.arange(length) for length in lengths])
-        return Names.cells("order", regions, np.repeat(np.arange(len(lengths)), lengths), cell)
+        return _ranked("order", regions, np.maximum(0, np.diff(problem.first_cell) - 1))
     tree, sizes, out = problem.hierarchy, problem.sizes, Names.of([])
     if problem.consistent:
         widths = (np.array([*sizes.max_sizes[1:], -1]) + 1)[tree.level_of]  # a sum per size of the level below
@@ -311,16 +309,11 @@ def _rows(problem: Statement, regions: Sequence[str], equal: Names, order: Names
         out += Names.cells("consistency", regions, region, size)
     if problem.totals is not None:
         out += Names.cells("total", regions, regions_with_total(problem))
-    out += equal
     if problem.monotone:
         first = ordered_cells(problem)
         out += Names.cells("order", regions, sizes.region_of_cell[first], sizes.size_of_cell[first])
-    return out + order + _stated_names(problem)
-
-
-def _stated_names(problem: Statement) -> Names:
-    """The names of stated rows."""
-    return Names.of(() if problem.conditions is None else _told_apart(problem.conditions.names, "condition", LONGEST))
+    conditions = problem.conditions
+    return out + added + Names.of(() if conditions is None else _told_apart(conditions.names, "condition", LONGEST))
 
 
 def _told_apart(names: Sequence[str], kind: str, longest: int) -> list[str]:

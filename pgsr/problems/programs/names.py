@@ -104,8 +104,3 @@ class Names:
     def texts(self) -> list[str]:
         """List all names as they are written in Python: x[US/GA,3]."""
         return [decoded(word) for word in self.words()]
-
-    @property
-    def longest(self) -> int:
-        """The number of characters of the longest possible name."""
-        return self.stems.dtype.itemsize + self.ends.dtype.itemsize

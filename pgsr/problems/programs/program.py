@@ -71,9 +71,3 @@ class Program:
     @property
     def n(self) -> int:
         return len(self.weight)
-
-    @property
-    def kind(self) -> ProgramKind:
-        if self.norm == 1:
-            return ProgramKind.MILP if self.integer else ProgramKind.LP
-        return ProgramKind.MIQP if self.integer else ProgramKind.QP

@@ -8,7 +8,7 @@ from scipy import sparse
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
-from pgsr.problems.programs.auxiliary import widened, with_added
+from pgsr.problems.programs.auxiliary import widened, with_choices
 from pgsr.problems.programs.program import Program
 from pgsr.problems.programs.statement import AnyStatement, Statement
 
@@ -68,7 +68,8 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
         reach=(lower, upper),
         n_cells=y.size,
     )
-    program = with_added(program, problem, box)
+    if stated is not None and stated.choices is not None:
+        program = with_choices(program, stated.choices, problem.intervals if box is None else box)
     matrix, right = _stacked(program.n, [(program.matrix, program.right), equal])
     order, order_right = _stacked(program.n, [(program.order, program.order_right), above, below])
     switch = program.switch

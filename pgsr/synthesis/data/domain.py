@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -278,9 +278,6 @@ class Neighbours(StrEnum):
     MOVE = "move"
 
 
-Choice = TypeVar("Choice", bound=StrEnum)
-
-
 class SynthesisError(PgsrError, ValueError):
     """An error in a domain, a population, a query or a setting of data synthesis."""
 
@@ -294,19 +291,6 @@ def require_whole(*, least: int = 1, **numbers: object) -> None:
     for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
             raise SynthesisError(f"{name} is {number!r}; give a whole number from {least} up")
-
-
-def chosen(kind: type[Choice], value: object, name: str) -> Choice:
-    """Return the member of an enumeration that `value` is, or whose text it is.
-
-    Raises:
-        SynthesisError: it is none.
-    """
-    try:
-        return kind(value)  # pyright: ignore[reportArgumentType]
-    except ValueError:
-        members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
-        raise SynthesisError(f"{name} is {value!r}; give one of {members}") from None
 
 
 def torch() -> Any:

@@ -5,8 +5,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import Domain, Population, SynthesisError
-from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
+from pgsr.synthesis.data.domain import Population, SynthesisError
+from pgsr.synthesis.queries.workload import Level, Workload, relatives
 
 
 def counts(
@@ -59,7 +59,7 @@ def counts(
         population.first.astype(np.int64),
         weight,
         np.array([list(Level).index(m.level) for m in workload.marginals]),
-        np.array([_related(domain, m) for m in workload.marginals]),
+        np.array([relatives(domain, m.relation) for m in workload.marginals]),
         pairs,
         *_terms(workload),
         workload.starts,
@@ -133,9 +133,3 @@ def _terms(workload: Workload) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         shape = marginal.shape(workload.domain)
         stride += list(accumulate(shape[:0:-1], int.__mul__, initial=1))[::-1][: len(shape)]
     return np.array(bounds), np.array(attribute, np.int64), np.array(stride, np.int64)
-
-
-def _related(domain: Domain, marginal: Marginal) -> np.ndarray:
-    """Build the matrix whose entry [a, b] says whether members of role b are relatives of a member of role a."""
-    pairs = PAIRS[marginal.relation] if marginal.relation is not None else ()
-    return np.array([[(own.name, other.name) in pairs for other in domain.roles] for own in domain.roles])

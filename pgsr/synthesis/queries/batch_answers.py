@@ -18,8 +18,8 @@ class Batch:
 
     Attributes:
         place: positions in the list that the queries came in.
-        group: (n, at most k) rows of `Tables.group`; the row of ones fills up.
-        own: the same for `Tables.slots`, None where nothing is asked of members.
+        group: (n, at most k) rows of `ComponentTables.group`; the row of ones fills up.
+        own: the same for `ComponentTables.slots`, None where nothing is asked of members.
         relative: the same for relatives, None without relation.
         size: (n, sizes) one at the size asked for; None without a condition on COUNT.
     """

@@ -7,9 +7,9 @@ from types import NoneType
 
 import numpy as np
 
-from pgsr.checks import require_kind, require_source
+from pgsr.checks import member_of, require_kind, require_source
 from pgsr.privacy.random import Source, StreamId
-from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError, chosen
+from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError
 from pgsr.synthesis.queries.answers import counts
 from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, with_noise
 from pgsr.synthesis.queries.sensitivity import sensitivity
@@ -142,7 +142,8 @@ def require_fit(
     require_kind(budget, AdaptiveBudget, "the budget", "give AdaptiveBudget(epsilon, delta, rounds)")
     require_source(source)
     require_kind(ledger, (RhoLedger, NoneType), "the ledger", "give RhoLedger(rho) or None")
-    return chosen(Neighbours, neighbours, "neighbours"), RhoLedger(budget.rho) if ledger is None else ledger
+    ledger = RhoLedger(budget.rho) if ledger is None else ledger
+    return member_of(Neighbours, neighbours, "neighbours", SynthesisError), ledger
 
 
 def _grid(n_groups: int, n_persons: int, max_size: int) -> int:

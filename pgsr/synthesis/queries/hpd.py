@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import SynthesisError, chosen, require_whole
+from pgsr.checks import member_of
+from pgsr.synthesis.data.domain import SynthesisError, require_whole
 from pgsr.synthesis.queries.batch_answers import Batch, answers_of, batches
 from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork, Model
 from pgsr.synthesis.queries.mixture import Mixture, all_answers
@@ -46,7 +47,7 @@ class Descent:
     device: Device = Device.AUTO
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "device", chosen(Device, self.device, "device"))
+        object.__setattr__(self, "device", member_of(Device, self.device, "device", SynthesisError))
         require_whole(components=self.components, steps=self.steps, batch=self.batch)
         for name in ("learning_rate", "threshold"):
             if not isinstance(getattr(self, name), int | float):
@@ -90,7 +91,7 @@ class HPDGen(Descent):
 
     Args:
         embedding: length of z_k.
-        hidden: units per residual block; see `logits.Network`.
+        hidden: units per residual block; see `logits.LogitNetwork`.
         learning_rate: smaller than for free logits.
 
     The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.

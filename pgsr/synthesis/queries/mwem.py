@@ -9,11 +9,12 @@ from enum import StrEnum
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import Population, chosen, require_whole
+from pgsr.checks import member_of
+from pgsr.synthesis.data.domain import Population, SynthesisError, require_whole
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.transcript import MeasuredQuery
 from pgsr.synthesis.queries.universe import MOST_TYPES, TypeDistribution, Universe
-from pgsr.synthesis.queries.workload import PAIRS, Level, Workload
+from pgsr.synthesis.queries.workload import Level, Workload, relatives
 
 
 class Update(StrEnum):
@@ -75,8 +76,8 @@ class MWEM:
     max_types: int = MOST_TYPES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "update", chosen(Update, self.update, "update"))
-        object.__setattr__(self, "output", chosen(Output, self.output, "output"))
+        object.__setattr__(self, "update", member_of(Update, self.update, "update", SynthesisError))
+        object.__setattr__(self, "output", member_of(Output, self.output, "output", SynthesisError))
         require_whole(iterations=self.iterations, passes=self.passes, max_types=self.max_types)
 
     def start(self, workload: Workload, n_groups: int, n_persons: int, seed: int) -> "MWEMEstimator":
@@ -231,11 +232,10 @@ def matches(population: Population, workload: Workload, query: int) -> np.ndarra
     if marginal.relation is not None:
         related = np.zeros_like(own)
         theirs = _satisfying(population, marginal.relative, codes[n_group + n_own :])
-        names = [role.name for role in population.domain.roles]
-        for mine, other in PAIRS[marginal.relation]:
-            relatives = theirs & (population.role_of == names.index(other))
-            has_one = np.bincount(population.group_of[relatives], minlength=n_groups) > 0
-            related |= (population.role_of == names.index(mine)) & has_one[population.group_of]
+        for mine, other in np.argwhere(relatives(population.domain, marginal.relation)):
+            fitting = theirs & (population.role_of == other)
+            has_one = np.bincount(population.group_of[fitting], minlength=n_groups) > 0
+            related |= (population.role_of == mine) & has_one[population.group_of]
         own &= related
     members = np.bincount(population.group_of[own], minlength=n_groups)
     if marginal.level is not Level.GROUP:

@@ -90,34 +90,20 @@ def exponential_mechanism(scores: np.ndarray, rate: Fraction, stream: ByteStream
         raise BudgetError(f"the exponential mechanism has rate {rate}; it must be positive")
     gaps = int(scores.max()) - scores
     keep, drop = thresholds(gaps, rate)
-    coins, batch = Coins(stream), min(_FIRST_BATCH, len(gaps))
+    batch = min(_FIRST_BATCH, len(gaps))
     while True:
         proposals = _uniform(len(gaps), batch, stream)
         bits = stream.words(len(proposals))
         for i in np.flatnonzero(bits < drop[proposals]):
             gap, first = int(gaps[proposals[i]]), int(bits[i])
-            if first + 1 <= keep[proposals[i]] or coins.survives(rate * gap, first, _BITS):
+            if first + 1 <= keep[proposals[i]] or _survives(rate * gap, first, stream):
                 return int(proposals[i])
         batch = min(2 * batch, _LARGEST_BATCH)
 
 
-class Coins:
-    """A source of exact draws, made of a stream of random bytes.
-
-    Example:
-        >>> coins = Coins(ByteStream(bytes(32)))
-        >>> [coins.survives(Fraction(1, 2)) for _ in range(4)]
-        [False, False, True, False]
-    """
-
-    def __init__(self, stream: ByteStream) -> None:
-        self.stream = stream
-
-    def survives(self, gamma: Fraction, first: int = 0, n_bits: int = 0) -> bool:
-        """Draw True with probability exp(-gamma), from a uniform number whose first `n_bits` bits may be given."""
-        if gamma < 0:
-            raise BudgetError(f"an event of probability exp({-gamma}) does not exist; gamma is at least 0")
-        return gamma == 0 or Uniform(first, self.stream, n_bits).below(partial(exp_minus, gamma))
+def _survives(gamma: Fraction, first: int, stream: ByteStream) -> bool:
+    """Draw True with probability exp(-gamma), from a uniform number whose first bits are given."""
+    return gamma == 0 or Uniform(first, stream, _BITS).below(partial(exp_minus, gamma))
 
 
 def thresholds(gaps: np.ndarray, rate: Fraction) -> tuple[np.ndarray, np.ndarray]:

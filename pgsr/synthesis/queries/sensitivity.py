@@ -6,8 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import Domain, Neighbours, chosen, require_whole
-from pgsr.synthesis.queries.workload import PAIRS, Level, Marginal, Workload
+from pgsr.checks import member_of
+from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, require_whole
+from pgsr.synthesis.queries.workload import Level, Marginal, Workload, relatives
 
 
 def sensitivities(workload: Workload, neighbours: Neighbours, *, pairs: bool = False) -> np.ndarray:
@@ -44,7 +45,7 @@ def sensitivities(workload: Workload, neighbours: Neighbours, *, pairs: bool = F
         >>> [int(sensitivities(workload, n).max()) for n in Neighbours]
         [1, 4, 6]
     """
-    neighbours = chosen(Neighbours, neighbours, "neighbours")
+    neighbours = member_of(Neighbours, neighbours, "neighbours", SynthesisError)
     domain = workload.domain
     per_marginal = [_sensitivity(domain, m, neighbours, pairs) for m in workload.marginals]
     return np.repeat(np.array(per_marginal, np.int64), np.diff(workload.starts))
@@ -73,7 +74,7 @@ def sensitivity(
         Fraction(1, 100)
     """
     require_whole(n_groups=n_groups, n_persons=n_persons)
-    neighbours = chosen(Neighbours, neighbours, "neighbours")
+    neighbours = member_of(Neighbours, neighbours, "neighbours", SynthesisError)
     return max(
         Fraction(
             _sensitivity(workload.domain, m, neighbours, pairs), int(n_groups if m.level is Level.GROUP else n_persons)
@@ -104,21 +105,17 @@ def _most(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, .
 def _reach(domain: Domain, marginal: Marginal, pairs: bool) -> int:
     if marginal.level is not Level.RELATION:
         return 1
-    names = [role.name for role in domain.roles]
-    related = PAIRS[marginal.relation] if marginal.relation is not None else ()
-    reach = 0
+    related, reach = relatives(domain, marginal.relation), 0
     for numbers in _compositions(domain):
         for role in np.flatnonzero(numbers):
-            depend = sum(n for other, n in enumerate(numbers) if (names[other], names[role]) in related)
+            depend = int(related[:, role] @ numbers)
             reach = max(reach, _kinds(domain, marginal, pairs, numbers, int(role)) + depend)
     return reach
 
 
 def _kinds(domain: Domain, marginal: Marginal, pairs: bool, numbers: tuple[int, ...], role: int) -> int:
     """Count how often a member of a role can count: with `pairs` once per role of its relatives, otherwise once."""
-    names = [r.name for r in domain.roles]
-    related = PAIRS[marginal.relation] if marginal.relation is not None else ()
-    kinds = sum(n > 0 and (names[role], names[other]) in related for other, n in enumerate(numbers))
+    kinds = int((relatives(domain, marginal.relation)[role] & (np.array(numbers) > 0)).sum())
     return kinds if pairs else min(kinds, 1)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pgsr.synthesis.data.domain import Domain
-from pgsr.synthesis.queries.workload import PAIRS, Level, Relative
+from pgsr.synthesis.queries.workload import Level, Relative, relatives
 
 Array = Any
 """An array of NumPy or of torch."""
@@ -154,16 +154,11 @@ def persons_factor(
             total = _plus(total, members)
             continue
         assert relative is not None
-        related = _related(domain, relation, role)
+        related = set(np.flatnonzero(relatives(domain, relation)[role]).tolist())
         for any_of in [{r} for r in related] if pairs else [related] * bool(related):
             alone = [own.own[r] if r == role else (relative.none if r in any_of else own.sizes)[r] for r in roles]
             total = _plus(total, _minus(members, _convolved(alone)))
     return total
-
-
-def _related(domain: Domain, relation: Relative, role: int) -> set[int]:
-    names = [other.name for other in domain.roles]
-    return {names.index(theirs) for mine, theirs in PAIRS[relation] if mine == names[role]}
 
 
 def expected_size(tables: ComponentTables) -> Array:

@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
+from pgsr.checks import member_of
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.zcdp import Conversion, exact_delta, exact_small, rho_of
 from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.enclosure import root_below
 from pgsr.privacy.random import Source
-from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, chosen, require_whole
+from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, require_whole
 from pgsr.synthesis.queries.workload import Workload
 
 
@@ -172,7 +173,7 @@ class Privacy:
             rounds=budget.rounds,
             alpha=Fraction(budget.alpha),
             conversion=budget.conversion,
-            neighbours=IN_WORDS[chosen(Neighbours, neighbours, "neighbours")],
+            neighbours=IN_WORDS[member_of(Neighbours, neighbours, "neighbours", SynthesisError)],
             secure=source.secure,
         )
 

@@ -53,8 +53,15 @@ class Universe:
         Raises:
             MemoryNeededError: there are more than `max_types` types, or they do not fit in memory; nothing was built.
         """
-        cls.require(domain, max_types)
         n = n_types(domain)
+        n_bytes = _bytes_of(domain, n)
+        if n > max_types:
+            raise MemoryNeededError(
+                f"the universe has {_shown(n)} types of groups, {_shown(n_bytes >> 30)} GiB of memory, and the limit "
+                f"is {max_types:,} types; merge values, lower the largest size, use HPD, or raise max_types"
+            )
+        remedy = "use fewer attributes or a smaller max_size"
+        memory.require(n_bytes, f"a universe of {_shown(n)} types of groups", remedy)
         d_group, d_person = _values(domain)
         parts = [_multisets(role, d_person) for role in domain.roles]
         of_group, *chosen = np.unravel_index(np.arange(n), (d_group, *(len(orderings) for _, orderings in parts)))
@@ -70,24 +77,6 @@ class Universe:
             role_of=role_of_slot[slot],
         )
         return cls(types, orderings / orderings.sum())
-
-    @classmethod
-    def require(cls, domain: Domain, max_types: int = MOST_TYPES, copies: int = 1) -> None:
-        """Raise unless so many copies of the universe of a domain can be built.
-
-        Raises:
-            MemoryNeededError: there are more than `max_types` types, or they do not fit in memory.
-        """
-        n = n_types(domain)
-        n_bytes = copies * _bytes_of(domain, n)
-        if n > max_types:
-            raise MemoryNeededError(
-                f"the universe has {_shown(n)} types of groups, {_shown(n_bytes >> 30)} GiB of memory, and the limit "
-                f"is {max_types:,} types; merge values, lower the largest size, use HPD, or raise max_types"
-            )
-        memory.require(
-            n_bytes, f"a universe of {_shown(n)} types of groups", "use fewer attributes or a smaller max_size"
-        )
 
 
 def n_types(domain: Domain) -> int:

@@ -13,7 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from pgsr.synthesis.data.domain import COUNT, Domain, SynthesisError, chosen, require_whole
+from pgsr.checks import member_of
+from pgsr.synthesis.data.domain import COUNT, Domain, SynthesisError, require_whole
 
 
 class Level(StrEnum):
@@ -45,6 +46,12 @@ PAIRS: dict[Relative, tuple[tuple[str, str], ...]] = {
 """(own role, relative's role) of every relation. Source: Liu & Wu 2022, table 2."""
 
 
+def relatives(domain: Domain, relation: Relative | None) -> np.ndarray:
+    """Build the matrix whose entry [a, b] says whether members of role b are relatives of a member of role a."""
+    pairs = () if relation is None else PAIRS[relation]
+    return np.array([[(own.name, other.name) in pairs for other in domain.roles] for own in domain.roles])
+
+
 @dataclass(frozen=True)
 class Marginal:
     """The set of all queries over one set of attributes.
@@ -64,9 +71,9 @@ class Marginal:
     relative: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "level", chosen(Level, self.level, "the level"))
+        object.__setattr__(self, "level", member_of(Level, self.level, "level", SynthesisError))
         if self.relation is not None:
-            object.__setattr__(self, "relation", chosen(Relative, self.relation, "the relation"))
+            object.__setattr__(self, "relation", member_of(Relative, self.relation, "relation", SynthesisError))
         for name in ("group", "individual", "relative"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if (self.level is Level.RELATION) != (self.relation is not None) or bool(self.relative) > bool(self.relation):
@@ -130,7 +137,8 @@ class Workload:
             SynthesisError: fewer than k attributes, or relations without roles.
         """
         require_whole(k=k)
-        asked = [chosen(Level, level, "a level") for level in ([levels] if isinstance(levels, str) else levels)]
+        listed = [levels] if isinstance(levels, str) else levels
+        asked = [member_of(Level, level, "level", SynthesisError) for level in listed]
         return cls(domain, tuple(m for level in asked for m in _sets(domain, k, level)))
 
     @cached_property
