@@ -11,7 +11,6 @@ from instances import rng_of
 
 from pgsr import CountOfCounts, Hierarchy, View
 from pgsr.datasets.worlds import WorldKind, world
-from pgsr.errors import TooLargeError
 from pgsr.experiments.engine.experiment import Arm, Cell, Trial
 from pgsr.experiments.engine.verdicts import TestOutcome
 from pgsr.experiments.ours import coverage as x3
@@ -94,15 +93,6 @@ def test_the_bootstrap_holds_most_cells_and_has_no_transform(monkeypatch: pytest
     assert {each.view for each in found} == {"counts"}
     assert not any(each.inside for each in found)
     assert 0.8 < sum(sum(each.held.values()) for each in found) / sum(each.n for each in found) <= 1
-
-
-@pytest.mark.full  # 200 releases for one sentence
-def test_errors_that_16_bits_cannot_hold_are_refused() -> None:
-    """An error of -40,000 would be kept as 25,536, and intervals would be narrower for it."""
-    truth = CountOfCounts(Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), [[500_000] * 4] * 2, "large")
-    cell = Cell("X3", SMALL.name, Fraction(5, 100_000), 0, x3.BOOTSTRAP.label)
-    with pytest.raises(TooLargeError, match="off by more than 32,767 groups in a cell; measure a larger epsilon"):
-        x3.measure(Trial(cell, x3.BOOTSTRAP, SMALL, truth, "test", 60))
 
 
 def made_up(held: float, spread: float = 0.002) -> pd.DataFrame:

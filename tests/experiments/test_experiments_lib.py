@@ -21,7 +21,7 @@ from pgsr.algorithms import TreeProjection
 from pgsr.experiments.lib import published, verify
 from pgsr.experiments.lib.command import app
 from pgsr.experiments.lib.folder import build, is_built, problem_of, read
-from pgsr.experiments.lib.instances import INSTANCES, Instance, find
+from pgsr.experiments.lib.instances import Instance, find
 from pgsr.experiments.lib.optimum import optimum_of
 from pgsr.experiments.lib.run import chosen, run, takes
 from pgsr.experiments.lib.score import is_optimal, scores, shifted_geometric_mean
@@ -29,8 +29,6 @@ from pgsr.experiments.lib.traps import verify_trap
 from pgsr.experiments.lib.traps.problems import TRAPS
 from pgsr.experiments.lib.traps.problems import find as find_trap
 from pgsr.experiments.lib.traps.proof import build as build_trap
-from pgsr.experiments.lib.traps.runs import of_program
-from pgsr.experiments.lib.traps.runs import takes as takes_trap
 from pgsr.models import CpSat, Cvxpy, Scipy
 from pgsr.models.adapter import Run
 from pgsr.models.judge import SolverAnswer, SolverClaim
@@ -102,15 +100,6 @@ def test_the_same_instance_gives_the_same_bytes(tmp_path, built):
     build(find(INTEGER), tmp_path, with_mps=True)
     for name in ("problem.npz", "problem.mps"):
         assert (tmp_path / INTEGER / name).read_bytes() == (built / INTEGER / name).read_bytes()
-
-
-def test_names_are_distinct_and_make_folders():
-    names = [instance.name for instance in INSTANCES]
-    assert len(set(names)) == len(names) >= 60
-    assert all("/" not in name for name in names)
-    assert {instance.size for instance in INSTANCES} == {3, 4, 5, 6, 7}
-    with pytest.raises(PgsrError, match="lib list"):
-        find("mh-moon-1e3")
 
 
 def test_hard_values_are_what_they_are_called():
@@ -499,14 +488,6 @@ def test_prices_prove_no_more_than_is_true():
         proof = {"split": "a", "at": str(rng.integers(-3, 4)), "below": prices(), "above": prices()}
         assert verify_trap.bound(trap, proof, box) <= best
         assert verify_trap.bound(trap, prices(), box) <= best
-
-
-def test_a_solver_that_presolves_halves_away_falls():
-    trap = find_trap("presolve-half")
-    assert of_program(trap, Scipy(), Fraction(9), 10) == "right"
-    assert takes_trap(Cvxpy("HIGHS"), trap)
-    assert not takes_trap(CpSat(), trap)
-    assert of_program(trap, Cvxpy("HIGHS"), Fraction(10), 10) != "right"
 
 
 def tree():

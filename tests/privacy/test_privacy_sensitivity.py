@@ -75,11 +75,6 @@ def test_every_neighbour_of_small_worlds(case: Case, counted: Callable[[int, str
     counted(len(pairs(case)[1]), "neighbour pairs of a unit and a relation")
 
 
-@pytest.mark.full
-def test_many_pairs_are_enumerated() -> None:
-    assert sum(len(pairs(case)[1]) for case in CASES) >= 150_000
-
-
 def test_moved_counts_of_two_sizes_are_bounded_and_not_reached() -> None:
     """With the sizes 0 and 1 alone, an entity that leaves and one that joins cannot fill the same cell."""
     case = Case(Unit.entity_in_groups(2), MOVE, max_size=1)
