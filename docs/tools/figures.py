@@ -468,29 +468,30 @@ def _exact_answer(axes: Axes) -> None:
 
 _SOLVERS = {
     "TreeProjection()": ("pgsr", BLACK, "o", (9, 0)),
-    "Scipy()": ("HiGHS", BLUE, "s", (9, 7)),
-    "MathOpt('GLOP')": ("GLOP", "#946200", "v", (9, -7)),
-    "MathOpt('GSCIP')": ("SCIP", GREEN, "D", (-70, 9)),
-    "Flow()": ("OR-tools flow", "#A8497F", "^", (9, -6)),
+    "Scipy()": ("HiGHS", BLUE, "s", (12, -7)),
+    "MathOpt('GLOP')": ("GLOP", "#946200", "v", (10, 2)),
+    "MathOpt('GSCIP')": ("SCIP", GREEN, "D", (-30, 12)),
+    "Flow()": ("OR-tools flow", "#A8497F", "^", (10, -9)),
     "CpSat()": ("CP-SAT", "#C04A00", "v", (-4, 12)),
 }
-"""The solvers of README's picture: name, look, and the name's place beside the last point."""
+"""The solvers of README's picture: name, look, and the name's place beside the last proof."""
 
 
 def _seconds_of_solvers(axes: Axes) -> None:
     rows = [row for row in peers.read(RESULTS) if row["problem"] == "M_H, integers"]
     for method, (name, colour, marker, beside) in _SOLVERS.items():
-        points = [(row["unknowns"], row["seconds"], row["solved"]) for row in rows if row["method"] == method]
-        proved = [point[:2] for point in points if point[2]]
-        last = next((point for point in points if point[0] > proved[-1][0] and point[1] >= peers.LIMIT), proved[-1])
+        points = [(row["unknowns"], row["seconds"], row["text"]) for row in rows if row["method"] == method]
+        proved = [point[:2] for point in points if point[2].startswith("OPTIMAL")]
+        last = next((point for point in points if point[2].startswith("TIMED_OUT")), proved[-1])
         style = {"color": colour, "linewidth": 2.6 if name == "pgsr" else 1.3}
         axes.plot(*zip(*proved, strict=True), marker=marker, **style)
         if last is not proved[-1]:
             axes.plot(*zip(proved[-1], last[:2], strict=True), ":", **style)
             axes.plot(*last[:2], "x", color=colour, markersize=7, markeredgewidth=1.8)
         told = f"> {10 * (last[1] // 10):.0f} s" if last is not proved[-1] else f"{_rounded(last[1])} s"
-        axes.annotate(f"{name} {told}", last[:2], beside, textcoords="offset points", va="center", color=colour,
-                      fontweight="bold" if name == "pgsr" else "normal", annotation_clip=False)  # fmt: skip
+        axes.annotate(f"{name} {told}", proved[-1], beside, textcoords="offset points", va="center", color=colour,
+                      fontweight="bold" if name == "pgsr" else "normal", annotation_clip=False,
+                      bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.6})  # fmt: skip
     sizes = sorted({row["unknowns"] for row in rows})
     axes.set(xscale="log", yscale="log", xlim=(sizes[0] / 1.4, sizes[-1] * 6), ylim=(None, 400))
     axes.set_xticks(sizes, [f"{size / 1e6:.2g} M" if size > 500_000 else f"{size:,}" for size in sizes])
