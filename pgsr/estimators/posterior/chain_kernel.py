@@ -396,7 +396,7 @@ def weighed_masses(noisy, y, least, most, mu, shape, out):
 
 @inlined
 def weights(noisy, s, low, high, out):
-    """Do what `state_weights` does; of noisy cumulative counts and double geometric noise at once, as they are most."""
+    """Compute `state_weights`, at once for double geometric noise of cumulative counts, the usual case."""
     if s < noisy.up_to and noisy.kind == 0 and noisy.law == 0:
         y, fine = noisy.y[s], noisy.fine
         least = abs(y - min(max(y, low), high))

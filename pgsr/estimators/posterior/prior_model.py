@@ -158,7 +158,7 @@ class PriorModel:
         return point.dispersions[self.tree.level_of[region]][self.knots.band]
 
     def see(self, point: Point, near: Near) -> Seen:
-        """Go through all measured regions once, near what an earlier pass saw or near pilots.
+        """Go through all measured regions once, near an earlier pass or near pilots.
 
         Raises:
             Stopped: the deadline has passed.

@@ -35,7 +35,7 @@ def counts(
     for relations); memory for one copy of the codes and Q counts, nothing of the size of marginals x persons.
 
     Example:
-        >>> from pgsr.synthesis import Attribute, Domain, Level, Population
+        >>> from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
         >>> homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])  # two women; a man alone
         >>> population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
@@ -88,7 +88,7 @@ def answers(
         SynthesisError: as `counts`; or the population has no groups, no persons or no weight.
 
     Example:
-        >>> from pgsr.synthesis import Attribute, Domain, Level, Population
+        >>> from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population
         >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
         >>> homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])  # two women; a man alone
         >>> population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
