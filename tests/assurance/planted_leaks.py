@@ -16,6 +16,7 @@ import pgsr.privacy.sensitivity
 from pgsr import CountOfCounts, View
 from pgsr.algorithms import IsotonicFit, TreeProjection
 from pgsr.data import Estimate
+from pgsr.data.split_view import Split
 from pgsr.estimators import Matching
 from pgsr.methods import Mechanism, Method
 from pgsr.noise import Geometric, Totals
@@ -116,10 +117,12 @@ def rows_from_one_size_lower(patch: MonkeyPatch) -> None:
     around(patch, pgsr.data.split_view, "rows", lambda f: lambda counts, t, ranks: f(counts, max(0, t - 1), ranks))
 
 
-@replacing(pgsr.data.split_view, "columns")
-def columns_to_one_size_higher(columns: Callable, counts: np.ndarray, t: int) -> np.ndarray:
+@replacing(Split, "vector")
+def columns_to_one_size_higher(vector: Callable, view: Split, counts: np.ndarray, total: int | None) -> np.ndarray:
     """Let the last column of a split view be that of size T, whose boxes are in rows, too."""
-    return columns(counts, t + 1)[1:] if t else columns(counts, t)
+    values, t = vector(view, counts, total), view.threshold
+    values[:t] = vector(Split(t + 1), counts, total)[1 : t + 1]
+    return values
 
 
 def whole_sizes_as_rows(patch: MonkeyPatch) -> None:
