@@ -296,7 +296,7 @@ class Hierarchy:
         return self.sum_below(values[self.level(level + 1)], level)
 
     def sum_below(self, values: np.ndarray, level: int) -> np.ndarray:
-        """Do the same with rows of the level below `level` alone."""
+        """Add up rows over the children of every region of `level`; rows are of the level below it alone."""
         here = self.level(level)
         return np.add.reduceat(values, self.first_child[here] - here.stop, axis=0)
 

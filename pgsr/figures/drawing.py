@@ -79,7 +79,7 @@ def tex(text: str) -> str:
 
 
 def named(text: str, below: str, above: str, end: str) -> str:
-    """Write names of problems by these forms of a letter with its index, of a power, and of the end."""
+    """Write every name of a problem, such as M_H^dp, with its index and its power in the given formats."""
 
     def written(found: re.Match[str]) -> str:
         letter, index = filter(None, found.groups()[:-1])

@@ -23,6 +23,9 @@ import numpy as np
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 
+SMALL_SCALE = Fraction(1, 4)
+"""Up to this scale nearly all double geometric numbers are 0."""
+
 
 def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: ByteStream) -> np.ndarray:
     """Draw noise of a smaller scale given that of the first values; int64, of the same shape.
@@ -44,9 +47,9 @@ def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: Byt
 
 
 def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.ndarray:
-    """Compute the log of the chance of what the first noise has beyond one that is finer, whatever this is.
+    """Compute the log probability of the first noise less the finer one; it is the same for any value of the finer one.
 
-    It is 0 with the chance (1 - a)^2 a' / ((1 - a')^2 a), and else double geometric of the first scale.
+    The difference is 0 with the chance (1 - a)^2 a' / ((1 - a')^2 a), and else double geometric of the first scale.
     """
     a, finer_a = np.exp(-1 / np.array([scale, finer], float))
     stays = ((1 - a) / (1 - finer_a)) ** 2 * finer_a / a
@@ -55,13 +58,14 @@ def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.nd
 
 
 def geometric(scale: Fraction, number: int, stream: ByteStream) -> np.ndarray:
-    """Draw geometric numbers, P(G >= m) = exp(-m / scale): sizes of double geometric numbers that are not 0, less 1.
+    """Draw geometric numbers, P(G >= m) = exp(-m / scale).
 
-    Where nearly all are 0, those that are not negative are taken, which have the same law.
+    A double geometric number that is not 0 has the size 1 + G. At small scales nearly all are 0, and numbers that are
+    not negative are taken instead, which have the law of G, too.
     """
     law, found = DoubleGeometric(scale), np.empty(0, np.int64)
     while len(found) < number:
         drawn = np.zeros(number, np.int64)
         law.add_to(drawn, stream)
-        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1 if scale > 0.25 else drawn[drawn >= 0]])
+        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1 if scale > SMALL_SCALE else drawn[drawn >= 0]])
     return found[:number]

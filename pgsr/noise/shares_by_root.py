@@ -33,7 +33,7 @@ from pgsr.noise.split_by_root import FEWEST
 from pgsr.privacy.budget import recommended_split
 
 BY_ROOT = "root"
-"""What stands for shares that follow from the noisy root."""
+"""The word for shares of epsilon, and for thresholds of a release, that follow from the noisy root."""
 
 ROOT_SHARES = tuple(Fraction(n, 20) for n in (4, 5, 6, 7, 8, 9, 10, 12, 14))
 LEAF_SHARES = (Fraction(1, 2), Fraction(5, 8), Fraction(3, 4), Fraction(7, 8))

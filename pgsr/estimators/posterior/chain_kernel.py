@@ -29,7 +29,7 @@ LEAST = 1e-290
 """No likelihood of a noisy count is a smaller part of that of the next one."""
 
 SMALL = 1e-200
-"""Factors are multiplied up to this, or its inverse, before the logarithm of their product is taken."""
+"""A product of factors may shrink to this, or grow to its inverse, before its logarithm is taken."""
 
 NEGLIGIBLE = 1e-280
 """States at the ends of a window with less than this part of the mass so far are dropped."""

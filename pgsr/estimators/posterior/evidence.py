@@ -33,7 +33,7 @@ PATIENCE = 4.0
 """How many times as wide as the first windows are those in which the prior is doubted."""
 
 SETTLED = 0.01
-"""A cumulative count is settled where the chance of a group left is this part of what may lie at an edge."""
+"""A count is settled once the chance that a group is left is at most this part of the mass allowed at an edge."""
 
 WINDOW = 64
 """About how many values a window holds, by which `Threads` tells whether there is enough to do for two."""

@@ -126,7 +126,7 @@ def judge(measurement: Measurement, stated: Sequence[Law | None], by_root: bool 
 
 
 def root_steps_refuted(measurement: Measurement, first_scale: Fraction) -> bool:
-    """Tell whether the root's first values, of this scale, and its last ones are not those of one noise step.
+    """Tell whether the root's first values, of this scale, cannot have become its last ones in one noise step.
 
     Alternatives to the law of their difference, `log_pmf_of_rest`, are that some part of the sizes has 0 with another
     chance or noise of another scale. The false alarm is below `DOUBT`.

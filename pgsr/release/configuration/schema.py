@@ -7,6 +7,7 @@ import json
 from importlib.resources import files
 
 from pgsr.noise.measurement import Totals
+from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.neighbours import Relation
 from pgsr.release.configuration import forms
 from pgsr.release.configuration.forms import Form, choice
@@ -15,7 +16,6 @@ from pgsr.release.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APA
 from pgsr.release.terms.kinds import Kind
 from pgsr.release.terms.levels import RESERVED_NAMES
 from pgsr.release.terms.publication import LONGEST_TEXT, LONGEST_WORD
-from pgsr.release.terms.thresholds import BY_ROOT
 
 SCHEMA_FILE = "configuration.schema.json"
 

@@ -9,6 +9,7 @@ from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
+from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
@@ -22,7 +23,7 @@ from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.plan import LevelPlan, Plan
 from pgsr.release.terms.publication import USUAL, Publication
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import BY_ROOT, FromRoot
+from pgsr.release.terms.thresholds import FromRoot
 
 FORMAT = "pgsr release 1"
 PRIVATE = "epsilon-differentially private (secure noise)"

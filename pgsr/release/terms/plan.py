@@ -14,7 +14,7 @@ from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, pure_epsilons
-from pgsr.noise.shares_by_root import least_shares
+from pgsr.noise.shares_by_root import BY_ROOT, least_shares
 from pgsr.noise.split_by_root import SplitByRoot, ViewRule
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.per_level import LevelNoise
@@ -24,7 +24,7 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.post_processing import post_of
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import BY_ROOT, FromRoot, require_threshold, thresholds_of
+from pgsr.release.terms.thresholds import FromRoot, require_threshold, thresholds_of
 
 MOST_ROWS = 1_000_000
 """The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
@@ -149,7 +149,7 @@ class Plan:
         return Plan.of(self.terms, measurement.hierarchy.regions_per_level, chosen)
 
     def following(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> FromRoot:
-        """Compute what follows from the root's noisy cumulative counts, the last ones and the first ones, if any.
+        """Compute the thresholds, and the shares unless stated, that follow from the root's noisy cumulative counts.
 
         Args:
             tree, totals: the regions, and their public or noisy numbers of groups.

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.noise.measurement import Totals
+from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.law_choice import Laws
 from pgsr.privacy.accounting.loss import Loss
@@ -17,7 +18,7 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.levels import require_level_names, sizes_and_names
 from pgsr.release.terms.publication import USUAL, Publication
-from pgsr.release.terms.thresholds import BY_ROOT, require_threshold
+from pgsr.release.terms.thresholds import require_threshold
 
 LARGEST_PROBABILITY = Fraction(9999, 10_000)
 """The largest probability that published intervals aim at."""

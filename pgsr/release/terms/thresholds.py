@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pgsr.data.views import AnyView
+from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.release.publishing.errors import ConfigError
-
-BY_ROOT = "root"
-"""What stands for a threshold, or for shares, where those of all regions or levels follow from the noisy root."""
 
 
 @dataclass(frozen=True)
