@@ -5,6 +5,7 @@ is there from the wheel alone, and every test asserts it.
 """
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,7 +18,8 @@ from parsed import ROOT
 
 pytestmark = pytest.mark.slow
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+WHOLE = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = WHOLE["project"]
 
 QUICK = {"MPLBACKEND": "agg", "NUMBA_DISABLE_JIT": "1"}
 """No screen, and loops that are interpreted: in a new place they would all be compiled anew."""
@@ -96,3 +98,5 @@ def test_the_rest_is_there_too(python, tmp_path):
     assert "pip install cvxpy" in listed, "what to install without a solver"
     assert "done" in listed, "an experiment runs"
     assert "[" in checked([str(python.with_name("pgsr")), "release", "--example"], cwd=tmp_path)
+    extras = re.findall(r'pip install "\.\[(.+)\]"', (ROOT / "README.md").read_text())[0].split(",")
+    assert {*extras, "build"} == {*WHOLE["tool"]["pgsr"]["stages"]["compare"]["extras"]}

@@ -171,10 +171,7 @@ def test_measure_takes_the_split_view_unless_told_otherwise() -> None:
 
 def test_noise_that_the_second_step_could_not_draw_is_refused_before_the_first() -> None:
     tree, seen = Hierarchy.from_paths([("US", "GA"), ("US", "MI")]), []
-    with (
-        pytest.raises(BudgetError, match="give the level a larger epsilon"),
-        noise_by(lambda *drawn: seen.append(drawn)),
-    ):
+    with pytest.raises(BudgetError, match="give the level a larger epsilon"), noise_by(lambda *one: seen.append(one)):
         Geometric(SplitByRoot(), "1/10000", "root").measure(CountOfCounts(tree, [[1, 2]] * 2), Seeded("fine"))
     assert not seen
 
