@@ -10,6 +10,7 @@ of an experiment without published results a sentence says so.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from statistics import fmean
@@ -28,7 +29,6 @@ from pgsr.experiments.liu2022 import published as liu
 from pgsr.experiments.ours import coverage, every_release, known_priors
 from pgsr.experiments.ours.benchmark import tables as benchmark_tables
 from pgsr.experiments.ours.coverage_strata import ABOVE_1, Stratum, strata
-from pgsr.experiments.ours.every_release import EPSILONS
 from pgsr.experiments.registry import EXPERIMENTS, find
 from pgsr.experiments.report import paper_tables
 from pgsr.experiments.report.method_tables import method_tables
@@ -211,8 +211,9 @@ def _x1(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
 
 
 SETTINGS = {
-    "posterior, split, recommended": "the default",
-    "posterior, split, leaf-heavy": "posterior, split, shares 1/20, 0, 19/20",
+    "posterior, split, shares by the root": "the default",
+    "posterior, split, fixed shares": "posterior, split, shares 1/5, 1/5, 3/5",
+    "posterior, split, root-heavy": "posterior, split, shares 3/5, 1/5, 1/5",
     "posterior, split, equal shares": "posterior, split, equal shares",
     "posterior, split, leaves mostly": "posterior, split, shares 1/50, 0, 49/50",
     "two-stage, equal shares": "two-stage, equal shares",
@@ -241,7 +242,7 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
         ("equal-at-root", "posterior, split, equal shares", at_root),
         ("mostly-at-leaves", "posterior, split, leaves mostly", at_leaves),
     ):
-        worst = max(worst_cases(errors, arms, float(epsilon), counts)[arm] for epsilon in EPSILONS)
+        worst = max(worst_cases(errors, arms, epsilon, counts)[arm] for epsilon in errors.values_of("epsilon"))
         yield name, f"{worst:.1f}"
     yield "standard-error", _largest_part(errors.where(epsilon=1))
 
@@ -273,22 +274,26 @@ def _named(data: str) -> str:
 
 def _by_place(errors: LevelErrors, written: Callable[[LevelErrors], str]) -> str:
     """Write something of every level, root first, a row per data set and a column per epsilon."""
-    epsilons = sorted(EPSILONS, reverse=True)
-    lines = [f"| data | epsilon {' | '.join(map(str, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
+    epsilons = sorted(errors.values_of("epsilon"), reverse=True)
+    lines = [f"| data | epsilon {' | '.join(map(_fraction, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
     for data in errors.values_of("data"):
-        parts = (errors.where(data=data, epsilon=float(epsilon)) for epsilon in epsilons)
+        parts = (errors.where(data=data, epsilon=epsilon) for epsilon in epsilons)
         cells = (" / ".join(written(at.where(level=level)) for level in range(at.n_levels)) for at in parts)
         lines.append(f"| {_named(data)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
+def _fraction(epsilon: float) -> str:
+    return str(Fraction(str(epsilon)))
+
+
 def _worst_cases(errors: LevelErrors) -> str:
     """Write by how many times an arm's error exceeds the smallest one of its place, at worst, a column per epsilon."""
-    epsilons, arms = sorted(EPSILONS, reverse=True), errors.values_of("arm")
-    worst = [worst_cases(errors, arms, float(epsilon)) for epsilon in epsilons]
+    epsilons, arms = sorted(errors.values_of("epsilon"), reverse=True), errors.values_of("arm")
+    worst = [worst_cases(errors, arms, epsilon) for epsilon in epsilons]
     shown = {arm: [f"{times[arm]:.{times[arm] < 10:d}f}" for times in worst] for arm in SETTINGS if arm in worst[0]}
     best = [shown[min(shown, key=lambda arm: times[arm])][i] for i, times in enumerate(worst)]
-    lines = [f"| release | epsilon {' | '.join(map(str, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
+    lines = [f"| release | epsilon {' | '.join(map(_fraction, epsilons))} |", f"|---|{'--:|' * len(epsilons)}"]
     for arm, texts in shown.items():
         cells = (f"**{text}**" if text == least else text for text, least in zip(texts, best, strict=True))
         lines.append(f"| {SETTINGS[arm]} | {' | '.join(cells)} |")
@@ -326,7 +331,7 @@ X6_RELEASES = (
     every_release.KUO,
     every_release.TWO_STAGE,
     every_release.M_C_REGIONS,
-    every_release.POSTERIOR_RECOMMENDED,
+    every_release.DEFAULT,
 )
 """The releases whose ratios a page shows."""
 

@@ -12,6 +12,7 @@ from pgsr.estimators import Matching
 from pgsr.estimators.two_stage import TwoStage
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.noise import Geometric, SplitByRoot
+from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.noise.split_by_root import ViewRule
 from pgsr.privacy.budget import recommended_split
 
@@ -28,9 +29,20 @@ def leaf_heavy(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
     return Geometric(view, epsilon, shares=(top, *(0,) * (levels - 2), 1 - top))
 
 
-def recommended(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
-    """Make the noise step with the recommended split: the same for all levels above the leaves, several for these."""
+def by_root(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step of the default release, whose shares the noisy root chooses."""
+    del levels
+    return Geometric(view, epsilon, shares=BY_ROOT)
+
+
+def fixed_shares(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step with the same share for all levels above the leaves, and several for these."""
     return Geometric(view, epsilon, shares=recommended_split(levels))
+
+
+def root_heavy(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
+    """Make the noise step with 3/5 for the root, and the same share for all other levels."""
+    return Geometric(view, epsilon, shares=(Fraction(3, 5), *(Fraction(2, 5 * (levels - 1)),) * (levels - 1)))
 
 
 def leaves_mostly(view: ViewRule, epsilon: Fraction, levels: int) -> Geometric:
@@ -48,8 +60,9 @@ CUMULATIVE_LEAF_HEAVY = partial(leaf_heavy, View.CUMULATIVE)
 CUMULATIVE_LEAVES_ONLY = partial(leaves_only, View.CUMULATIVE)
 
 SPLIT_EQUAL = partial(equal_shares, SplitByRoot())
-SPLIT_LEAF_HEAVY = partial(leaf_heavy, SplitByRoot())
-SPLIT_RECOMMENDED = partial(recommended, SplitByRoot())
+SPLIT_BY_ROOT = partial(by_root, SplitByRoot())
+SPLIT_FIXED = partial(fixed_shares, SplitByRoot())
+SPLIT_ROOT_HEAVY = partial(root_heavy, SplitByRoot())
 SPLIT_LEAVES_MOSTLY = partial(leaves_mostly, SplitByRoot())
 
 M_C_REGIONS = Arm(

@@ -51,10 +51,9 @@ LARGEST_ERROR = 2**15 - 1
 BOOTSTRAP = Arm("M_H, equal shares, bootstrap", partial(noise.equal_shares, View.COUNTS), TreeProjection())
 ARMS = (
     Arm("posterior, equal shares", noise.CUMULATIVE_EQUAL, Posterior()),
-    Arm("posterior, leaf-heavy", noise.CUMULATIVE_LEAF_HEAVY, Posterior()),
     Arm("posterior, leaves only", noise.CUMULATIVE_LEAVES_ONLY, Posterior()),
     Arm("posterior, split, leaves mostly", noise.SPLIT_LEAVES_MOSTLY, Posterior()),
-    Arm("posterior, split, recommended", noise.SPLIT_RECOMMENDED, Posterior()),
+    Arm("posterior, split, shares by the root", noise.SPLIT_BY_ROOT, Posterior()),
     BOOTSTRAP,
 )
 
@@ -81,17 +80,19 @@ def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
     post, noisy, truth, released, found = trial.arm.post, result.measurement, trial.truth, result.estimate.as_counts, {}
     assert isinstance(post, Posterior), "of these arms"
     assert noisy is not None, "of a mechanism's result"
-    for view in VIEWS:
-        outermost, total, squares = Outermost(DRAWS, LEVEL), *np.zeros((2, *truth.counts.shape))
-        for table in drawn_counts(post, noisy, DRAWS, trial.cell.key):
+    shape = truth.counts.shape
+    sums = {view: (Outermost(DRAWS, LEVEL), *np.zeros((2, *shape))) for view in VIEWS}
+    for table in drawn_counts(post, noisy, DRAWS, trial.cell.key):
+        for view, (outermost, total, squares) in sums.items():
             values = _seen(table, view)
             outermost.add(values)
-            total += values
-            squares += values.astype(float) ** 2
-        mean, estimate = np.asarray(total / DRAWS), _seen(released, view)
+            np.add(total, values, out=total)
+            np.add(squares, values.astype(float) ** 2, out=squares)
+    for view, (outermost, total, squares) in sums.items():
+        mean, estimate = total / DRAWS, _seen(released, view)
         low, high = outermost.ends(0)
         sd = np.sqrt(np.maximum(squares / DRAWS - mean**2, 0) * DRAWS / (DRAWS - 1))
-        uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(mean.shape)
+        uniforms = np.random.default_rng([trial.cell.replicate, VIEWS.index(view)]).random(shape)
         away = transform(_seen(truth.counts, view), mean, sd, uniforms)
         found |= counted(truth, view, np.minimum(low, estimate), np.maximum(high, estimate), sd, away <= LEVEL)
     return found

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-RELEASES = every_release.ARMS
-"""Those of X2, with the same shares and views."""
+RELEASES = tuple(arm for arm in every_release.SHOWN if arm is not every_release.KUO_RANKED)
+"""Those that figures of X2 draw, with the same shares and views, but for one that mixes slowly in the sampler."""
 
 NEAR = 1.25
 """The ratio to the Bayes risk up to which a release is said to be near it."""
@@ -125,9 +125,9 @@ def ratios(frame: "pd.DataFrame") -> LevelErrors:
 
 def plot(frame: "pd.DataFrame") -> "Figure":
     """Draw a panel per epsilon: by release the ratios to the Bayes risk, over all worlds and levels."""
-    found, chosen = ratios(frame), every_release.POSTERIOR_RECOMMENDED.label
+    found, chosen = ratios(frame), every_release.DEFAULT.label
     epsilons = sorted(found.values_of("epsilon"), reverse=True)
-    labels = by_worst({arm.label: [row.mean for row in found.where(arm=arm.label)] for arm in every_release.SHOWN})
+    labels = by_worst({arm.label: [row.mean for row in found.where(arm=arm.label)] for arm in RELEASES})
     figure, grid = panels_in_rows(len(epsilons), across=2, width=3.2, height=2.9)
     largest = []
     for axes, epsilon in zip(grid.flat, epsilons, strict=False):
