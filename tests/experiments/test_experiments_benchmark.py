@@ -126,9 +126,9 @@ def test_tables_say_what_is_there() -> None:
     assert tuple(found) == tables.OF_RESULTS
     standings = found["standings"].splitlines()
     assert len(standings) == 2 + len(ARMS)
-    assert standings[2].startswith("| posterior, split | 1.0 [1.0, 1.0] | 1.00 | 1.00 | 2.00 | 0.50 |")
+    assert standings[2].startswith(f"| {POSTERIOR_SPLIT.label} | 1.0 [1.0, 1.0] | 1.00 | 1.00 | 2.00 | 0.50 |")
     assert [line.split(";")[0] for line in found["winners"].splitlines()[2:]] == [
-        f"| {data} |  |  | **posterior, split** 5.0 (2.0)" for data in ("d", "e")
+        f"| {data} |  |  | **{POSTERIOR_SPLIT.label}** 5.0 (2.0)" for data in ("d", "e")
     ]
     nearest = next(arm for arm in (*OF_KUO, *RIVALS) if arm in CURATOR)
     assert f"; {nearest.label} x " in found["winners"], "not the second of this toolkit"
@@ -168,7 +168,7 @@ def test_tables_wait_for_results(tmp_path, monkeypatch) -> None:
     names = [f"B1.{name}" for name in tables.OF_RESULTS]
     values = quoted.quotations(tmp_path)
     assert {values[name] for name in names} == {quoted.waiting("B1")}
-    assert "| posterior, split |" in values["B1.arms"]
+    assert f"| {POSTERIOR_SPLIT.label} |" in values["B1.arms"]
     found = results()
     ((_, about, _),) = published([b1.EXPERIMENT], Path(__file__).parents[2] / "docs" / "results")
     monkeypatch.setattr(quoted, "published", lambda experiments, folder: [(b1.EXPERIMENT, about, found)])

@@ -16,10 +16,10 @@ from pgsr.experiments.others.competitor import Competitor
 from pgsr.experiments.others.rivals import (
     cyclic_laplace,
     dyadic_ranges,
-    geometric_tail,
     james_stein,
     labelled_groups,
     partitions,
+    priv_hist,
     privelet,
 )
 from pgsr.experiments.others.rivals.leaves import Additive, whole
@@ -28,11 +28,8 @@ from pgsr.experiments.ours.benchmark_data.census import SMALL
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 from pgsr.privacy.random import Seeded, StreamId
 
-ADDITIVE = [
-    module.MECHANISM
-    for module in (cyclic_laplace, dyadic_ranges, geometric_tail, james_stein, labelled_groups, privelet)
-]
-EVERY = [*ADDITIVE, partitions.MECHANISM]
+ADDITIVE = [module.MECHANISM for module in (cyclic_laplace, dyadic_ranges, james_stein, labelled_groups, privelet)]
+EVERY = [*ADDITIVE, partitions.MECHANISM, priv_hist.MECHANISM]
 
 
 def worlds(groups: int, max_size: int) -> Iterator[np.ndarray]:
@@ -88,8 +85,7 @@ def test_a_release_has_the_public_numbers_of_groups(mechanism) -> None:
         assert (released >= 0).all()
         assert released.sum(axis=1).tolist() == counts.sum(axis=1).tolist()
     near = mechanism.release(counts[:1], Fraction(10_000), streams(1, mechanism.name))
-    if mechanism is not geometric_tail.MECHANISM:  # a tail within the noise is smoothed whatever epsilon is
-        assert near.tolist() == counts[:1].tolist()
+    assert near.tolist() == counts[:1].tolist()
 
 
 def cyclic_law(counts: np.ndarray, outputs: np.ndarray, epsilon: float) -> np.ndarray:
@@ -243,12 +239,26 @@ def test_partitions_grow_as_conjectured() -> None:
         assert 0.7 < np.mean(errors) / (n * (n + 1) / 2 / epsilon) ** 0.5 < 1.7, (n, epsilon)
 
 
-def test_a_tail_begins_where_counts_sink_into_the_noise() -> None:
-    counts = np.rint(10_000 * 0.9 ** np.arange(500)).astype(np.int64)
-    law = DoubleGeometric(Fraction(20))
-    assert geometric_tail.threshold(counts, law) == 64
-    assert counts[32:64].sum() > 3 * (32 * law.variance) ** 0.5 > counts[64:].sum() / 2**0.5
-    assert geometric_tail.decay(counts, 64) == pytest.approx(0.9, abs=0.01)
+def test_one_entity_changes_one_value_of_priv_hist_by_one() -> None:
+    """Whatever the noisy number of entities says of ranges, and of where ranks begin and how many there are."""
+    for counts in worlds(3, 6):
+        for more in neighbours(counts):
+            for members, epsilon in ((1, 0.5), (4, 0.1), (9, 0.02)):
+                ends = priv_hist.edges(6, members, epsilon)
+                apart = np.abs(priv_hist.sums(more, ends) - priv_hist.sums(counts, ends))
+                assert (apart.sum(), ends[-1]) == (1, 6)
+            parts = [np.abs(priv_hist.cut(more, *at) - priv_hist.cut(counts, *at)).sum() for at in ((2, 1), (2, 3))]
+            assert parts[0] <= parts[1] == 1
+
+
+def test_errors_of_priv_hist_grow_as_proved() -> None:
+    """Like (N log(1 / epsilon) / epsilon)^(1/2), where all sizes occur; below 1 with sizes at ends of ranges."""
+    for n, epsilon in product((50, 200), (Fraction(1, 10), Fraction(1, 40))):
+        counts = np.array([0] + [1] * n + [0] * (n // 2))
+        released = priv_hist.MECHANISM.release(np.tile(counts, (8, 1)), epsilon, streams(8, "growth"))
+        bound = (n * (n + 1) / 2 * np.log(float(1 / epsilon)) / epsilon) ** 0.5
+        assert 0.4 < np.mean([distance(row, counts) for row in released]) / bound < 1.6, (n, epsilon)
+        assert ((released > 0).sum(axis=1) < n / 2).all()
 
 
 @pytest.mark.parametrize("arm", ARMS, ids=lambda arm: arm.label)

@@ -5,5 +5,5 @@ above are sums (`leaves` says why). A mechanism is one file, whose docstring has
 what it assumes, and which ends in its `ARM`.
 
 Files: `leaves` is what all mechanisms share. The mechanisms: `cyclic_laplace`, `dyadic_ranges`,
-`geometric_tail`, `james_stein`, `labelled_groups`, `partitions`, `privelet`.
+`james_stein`, `labelled_groups`, `partitions`, `priv_hist`, `privelet`.
 """

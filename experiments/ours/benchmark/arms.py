@@ -1,16 +1,14 @@
 """The competitors of the benchmark: arms of X2, and others' mechanisms, each a file with an `ARM` in others/rivals."""
 
-from dataclasses import replace
-
 from pgsr.experiments.engine.experiment import Arm
 from pgsr.experiments.others.competitor import Competitor
 from pgsr.experiments.others.rivals import (
     cyclic_laplace,
     dyadic_ranges,
-    geometric_tail,
     james_stein,
     labelled_groups,
     partitions,
+    priv_hist,
     privelet,
 )
 from pgsr.experiments.ours import every_release as x2
@@ -25,7 +23,7 @@ def _release(arm: Arm, made_by: str, assumes: str = "nothing") -> Competitor:
 _SMOOTH = "counts that are smooth in size, but for spikes"
 _KUO, _SLIDES = "Kuo et al. 2018", "Kuo et al. 2018, slides"
 
-POSTERIOR_SPLIT = replace(_release(x2.POSTERIOR_SPLIT_LEAVES, "this toolkit", _SMOOTH), label="posterior, split")
+POSTERIOR_SPLIT = _release(x2.DEFAULT, "this toolkit", _SMOOTH)
 POSTERIOR_LEAVES = _release(x2.POSTERIOR_LEAVES, "this toolkit", _SMOOTH)
 STAGES = _release(TWO_STAGE, "this toolkit")
 BOTTOM_UP = _release(x2.BOTTOM_UP, _SLIDES)
@@ -40,10 +38,10 @@ RIVALS = (
     cyclic_laplace.ARM,
     cyclic_laplace.ARM_ISOTONIC,
     partitions.ARM,
+    priv_hist.ARM,
     privelet.ARM,
     dyadic_ranges.ARM,
     james_stein.ARM,
-    geometric_tail.ARM,
     labelled_groups.ARM,
 )
 """Mechanisms of other authors, for one histogram."""
