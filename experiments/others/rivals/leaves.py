@@ -35,6 +35,18 @@ class LeafMechanism(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A mechanism that draws the counts of a leaf from the true ones, epsilon and the leaf's stream."""
+
+    name: str
+    draw: Callable[[np.ndarray, Fraction, ByteStream], np.ndarray]
+
+    def release(self, counts: np.ndarray, epsilon: Fraction, streams: Sequence[ByteStream]) -> np.ndarray:
+        drawn = [self.draw(row, epsilon, stream) for row, stream in zip(counts, streams, strict=True)]
+        return np.array(drawn, np.int64)
+
+
 Estimator = Callable[[list[np.ndarray], np.ndarray, int, DoubleGeometric], np.ndarray]
 """The estimate of all leaves' counts, real numbers of shape (leaves, K + 1): from the noisy vectors, the public numbers
 of groups, K, and the law of the noise."""

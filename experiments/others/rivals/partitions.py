@@ -29,29 +29,17 @@ probabilities on small worlds: `test_experiments_others_rivals.py::test_partitio
 `test_experiments_others_rivals.py::test_partitions_grow_as_conjectured`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from pgsr.experiments.others.competitor import Competitor
-from pgsr.experiments.others.rivals.leaves import release_leaves
+from pgsr.experiments.others.rivals.leaves import Drawn, release_leaves
 from pgsr.privacy.random import ByteStream
 
 REACH = 40
 """Times 1 / epsilon: how far from the true cumulative count a release is looked for."""
-
-
-@dataclass(frozen=True)
-class PartitionSelection:
-    """The exponential mechanism of the module."""
-
-    name: str = "partitions"
-
-    def release(self, counts: np.ndarray, epsilon: Fraction, streams: Sequence[ByteStream]) -> np.ndarray:
-        return np.array([draw(row, float(epsilon), _generator(s)) for row, s in zip(counts, streams, strict=True)])
 
 
 def draw(counts: np.ndarray, epsilon: float, generator: np.random.Generator) -> np.ndarray:
@@ -95,11 +83,11 @@ def forward(counts: np.ndarray, epsilon: float) -> tuple[np.ndarray, list[np.nda
     return starts, sums
 
 
-def _generator(stream: ByteStream) -> np.random.Generator:
-    return np.random.default_rng(stream.words(8).tolist())
+def _drawn(counts: np.ndarray, epsilon: Fraction, stream: ByteStream) -> np.ndarray:
+    return draw(counts, float(epsilon), np.random.default_rng(stream.words(8).tolist()))
 
 
-MECHANISM = PartitionSelection()
+MECHANISM = Drawn("partitions", _drawn)
 
 ARM = Competitor(
     "exponential mechanism on partitions",

@@ -26,8 +26,6 @@ constant. Written from the idea: the tenth for N and the widths in whole numbers
 `test_experiments_others_rivals.py::test_errors_of_priv_hist_grow_as_proved`.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -35,22 +33,12 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from pgsr.experiments.others.competitor import Competitor
-from pgsr.experiments.others.rivals.leaves import release_leaves, whole
+from pgsr.experiments.others.rivals.leaves import Drawn, release_leaves, whole
 from pgsr.privacy.laws.double_geometric import DoubleGeometric
 from pgsr.privacy.random import ByteStream
 
 OF_N = Fraction(1, 10)
 """The part of epsilon that measures N."""
-
-
-@dataclass(frozen=True)
-class PrivHist:
-    """The mechanism of the module."""
-
-    name: str = "PrivHist"
-
-    def release(self, counts: np.ndarray, epsilon: Fraction, streams: Sequence[ByteStream]) -> np.ndarray:
-        return np.array([_leaf(row, epsilon, stream) for row, stream in zip(counts, streams, strict=True)], np.int64)
 
 
 def edges(max_size: int, members: int, epsilon: float) -> np.ndarray:
@@ -126,6 +114,6 @@ def _falling(values: np.ndarray, most: int, weights: np.ndarray) -> np.ndarray:
     return np.clip(isotonic_regression(values, weights=weights, increasing=False).x, 0, most)
 
 
-MECHANISM = PrivHist()
+MECHANISM = Drawn("PrivHist", _leaf)
 
 ARM = Competitor("PrivHist", release=partial(release_leaves, MECHANISM), made_by="Suresh 2019")
