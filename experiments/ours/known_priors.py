@@ -20,7 +20,7 @@ from pgsr.experiments.engine.experiment import Arm, DataSet, Experiment, Profile
 from pgsr.experiments.engine.figures import panels_in_rows
 from pgsr.experiments.engine.release_record import Record, release_record
 from pgsr.experiments.engine.summary import LevelError, LevelErrors, level_errors
-from pgsr.experiments.engine.verdicts import Verdict, at_most, compared, worst
+from pgsr.experiments.engine.verdicts import Verdict, at_most, worst
 from pgsr.experiments.ours import every_release
 from pgsr.experiments.ours.by_arm import SPREAD, by_worst, draw_spread, short
 from pgsr.experiments.ours.tree_posterior import tree_posterior
@@ -138,16 +138,16 @@ def plot(frame: "pd.DataFrame") -> "Figure":
         axes.tick_params(labelleft=axes is grid.flat[0])
         finish(axes, "times the least possible, log", "", f"epsilon {epsilon:g}")
         largest += [f"{short(max(values[chosen]))} at epsilon {epsilon:g}"] if values.get(chosen) else []
-    said = f"X6: times the least possible error, {chosen!r} has at most {' and '.join(largest)}\n"
+    said = f"X6: times the least possible error, the default (coloured) has at most {' and '.join(largest)}\n"
     head(figure, f"{said * bool(largest)}EMD over the Bayes risk, all worlds and levels; {SPREAD}")
     return figure
 
 
 def verdicts(frame: "pd.DataFrame") -> list[Verdict]:
-    """Judge which releases are near the Bayes risk, which shares have the least, and whether chains agree."""
-    found, expected = ratios(frame), level_errors(frame, "expected")
+    """Judge which releases are near the Bayes risk, and whether chains agree."""
+    found = ratios(frame)
     near = [verdict for arm in RELEASES for verdict in _near(found, arm)]
-    return [*near, *_best_noise(expected), *_agreement(frame)]
+    return [*near, *_agreement(frame)]
 
 
 def _near(found: LevelErrors, arm: Arm) -> list[Verdict]:
@@ -162,33 +162,6 @@ def _near(found: LevelErrors, arm: Arm) -> list[Verdict]:
     claim = f"{arm.label} has at most {NEAR:g} times the Bayes risk of its noisy values at every level"
     words = f"ratios by level, root first, on average {typical}; the largest x {largest.mean:.3g} ({where})"
     return [Verdict(claim, "all", worst(at_most(row.values, 1.0, NEAR) for row in rows), words)]
-
-
-def _best_noise(expected: LevelErrors) -> list[Verdict]:
-    """Judge whether the leaves alone, in cumulative counts, have the least Bayes risk of all noise steps everywhere."""
-    verdicts, leaves = [], OPTIMUM[every_release.BOTTOM_UP.label].label
-    for data, epsilon in expected.values_of("data", "epsilon"):
-        part = expected.where(data=data, epsilon=epsilon)
-        ours = [part.one(arm=leaves, level=level) for level in range(part.n_levels)]
-        others = [arm.label for arm in OPTIMA if arm.label != leaves and part.where(arm=arm.label)]
-        if None in ours or not others:
-            continue
-        judged = [
-            compared(row.values, mine.values)
-            for mine in ours
-            for label in others
-            if mine is not None and (row := part.one(arm=label, level=mine.level)) is not None
-        ]
-        words = "; ".join(_risks(part, label) for label in (leaves, *others))
-        claim = "measuring the leaves alone by Hc has the least Bayes risk at every level"
-        verdicts.append(Verdict(claim, f"{data}, epsilon {epsilon:g}", worst(judged), f"root first: {words}"))
-    return verdicts
-
-
-def _risks(part: LevelErrors, label: str) -> str:
-    """Write the Bayes risks of a noise step, root first."""
-    by_level = " / ".join(f"{row.mean:,.3g}" for row in part.where(arm=label))
-    return f"{label.removeprefix('least expected, ')} {by_level}"
 
 
 def _agreement(frame: "pd.DataFrame") -> list[Verdict]:

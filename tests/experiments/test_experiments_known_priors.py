@@ -80,7 +80,6 @@ def frame(errors: dict[str, tuple[float, ...]], replicates: int = 6) -> pd.DataF
 
 
 OPTIMUM = x6.OPTIMUM[x2.KUO.label].label
-LEAVES = x6.OPTIMUM[x2.BOTTOM_UP.label].label
 
 
 def test_ratios_are_free_of_what_release_and_optimum_share() -> None:
@@ -98,14 +97,6 @@ def test_a_release_is_near_only_if_it_is_so_at_every_level() -> None:
         (near,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith(x2.KUO.label))
         assert near.finding is finding
         assert f"the largest x {last / 10:.3g} (a, epsilon 1, leaves)" in near.words
-
-
-def test_the_noise_of_least_risk_is_judged_at_every_level() -> None:
-    for root, finding in ((120.0, TestOutcome.HOLDS), (80.0, TestOutcome.FAILS)):
-        made = frame({LEAVES: (100.0, 40.0, 10.0), OPTIMUM: (root, 50.0, 20.0)})
-        (least,) = (verdict for verdict in x6.verdicts(made) if verdict.claim.startswith("measuring the leaves"))
-        assert least.finding is finding
-        assert least.words == f"root first: Hc, leaves only 100 / 40 / 10; Hc, equal shares {root:g} / 50 / 20"
 
 
 def test_chains_that_disagree_are_told() -> None:
