@@ -1,7 +1,9 @@
 """Intervals from many tables: releases of the release (the parametric bootstrap), or draws of what the truth may be."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from hashlib import sha256
+from math import ceil
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -182,6 +184,16 @@ def drawn_counts(post: Drawing, measurement: Measurement, number: int, seed: str
     key = int.from_bytes(sha256(f"draws of a posterior: {seed}".encode()).digest()[:8], "big")
     for draw in post.draws(measurement, number, key):
         yield np.diff(np.rint(draw).astype(np.int64), prepend=0, axis=1)
+
+
+def draws_for(probability: Fraction) -> int:
+    """Give the number of draws for intervals of this probability: some five lie beyond each end.
+
+    Example:
+        >>> [draws_for(Fraction(n, 100)) for n in (50, 90, 99)]
+        [100, 100, 1000]
+    """
+    return max(DRAWS, ceil(10 / (1 - probability)))
 
 
 class Outermost:

@@ -127,9 +127,9 @@ def test_regions_of_different_depth(tmp_path):
         assert cells(folder, name)["US/US%2FDC", 0] == side[tree.find(("US", "US/DC")), 0]
 
 
-def test_a_row_for_every_cell_needs_memory():
-    kind = Kind.POSTERIOR
-    assert peak_bytes(kind, 100, 1_000, 5, intervals=True) > peak_bytes(kind, 100, 1_000, 100_000)
+def test_draws_and_a_row_for_every_cell_need_memory():
+    plain, most, half = (peak_bytes(Kind.POSTERIOR, 100, 1_000, 9, p) for p in (None, Fraction(9, 10), Fraction(1, 2)))
+    assert plain + 8 * 100 * 100_000 < most < half
 
 
 # Rounding

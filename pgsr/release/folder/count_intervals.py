@@ -11,12 +11,11 @@ one rank. So an end may be each number between the draws one rank further out an
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
 
 import numpy as np
 
 from pgsr.data.estimate import Estimate
-from pgsr.intervals.replicates import DRAWS, SEED, Drawing, Outermost, drawn_counts
+from pgsr.intervals.replicates import SEED, Drawing, Outermost, drawn_counts, draws_for
 from pgsr.methods.mechanism import Mechanism
 from pgsr.noise.measurement import Measurement
 from pgsr.release.folder.released_tables import Ends, dense
@@ -72,13 +71,3 @@ class CountIntervals:
         """Count the ends of these cells that differ from the replayed ones."""
         pairs = ((published.lower, self.ends.lower), (published.upper, self.ends.upper))
         return sum(int(np.count_nonzero(ours[cells] != theirs[cells])) for ours, theirs in pairs)
-
-
-def draws_for(probability: Fraction) -> int:
-    """Give the number of draws for intervals of this probability: some five lie beyond each end.
-
-    Example:
-        >>> [draws_for(Fraction(n, 100)) for n in (50, 90, 99)]
-        [100, 100, 1000]
-    """
-    return max(DRAWS, ceil(10 / (1 - probability)))

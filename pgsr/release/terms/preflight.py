@@ -1,6 +1,7 @@
 """Refuse, before anything is charged, a release that memory, disk or arithmetic does not allow."""
 
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.region_ids import region_id
 from pgsr.errors import MemoryNeededError
+from pgsr.estimators.posterior.method import BATCH_CELLS
+from pgsr.intervals.replicates import Outermost, draws_for
 from pgsr.machine import memory
 from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
@@ -25,7 +28,7 @@ _AT_REST = 400_000_000
 """The bytes of a process that has loaded its libraries and compiled code."""
 
 
-def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: bool = False) -> int:
+def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: Fraction | None = None) -> int:
     """Estimate the most bytes that the process of a release holds after reading: libraries, regions, and tables.
 
     Fitted to measured peaks of all mechanisms: noisy values, post-processing and the check need so much per
@@ -36,18 +39,18 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
         kind: of the mechanism.
         n_regions, n_sizes: the shape, padded regions included.
         n_filled: cells that have a row.
-        intervals: whether the table has columns of intervals, and so a row for nearly every cell.
+        intervals: the probability of intervals, with which nearly every cell has a row, and draws come on top.
 
     Shown by `test_release_preflight.py::test_the_estimate_is_near_the_true_peak`.
     """
-    if intervals:
-        n_filled = n_regions * n_sizes
+    n_cells, draws = n_regions * n_sizes, 0
+    if intervals is not None:
+        n_filled, number = n_cells, draws_for(intervals)
+        draws = 18 * min(number * n_cells, BATCH_CELLS) + Outermost(number, intervals).bytes_per_value * n_cells
     per_filled = 320 if kind is Kind.KUO else 75
     per_cell = 165 if kind in (Kind.POSTERIOR, Kind.TWO_STAGE) else 110
-    per_cell += 80 if intervals else 0
     per_size = 28_000 if kind is Kind.POSTERIOR else 0
-    tables = per_cell * n_regions * n_sizes + per_filled * n_filled
-    return _AT_REST + 2_000 * n_regions + per_size * n_sizes + tables
+    return _AT_REST + 2_000 * n_regions + per_size * n_sizes + per_cell * n_cells + per_filled * n_filled + draws
 
 
 def level_peak_bytes(n_regions: int, n_cells: int, n_filled: int) -> int:
@@ -116,7 +119,7 @@ def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
             gate = _AT_REST + (200 + 16) * cells
         return max(level_peak_bytes(tree.n_regions, cells, filled), gate)
     ranks = 0 if truth is None else rank_bytes(n_ranks(plan, truth))
-    return ranks + peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals is not None)
+    return ranks + peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals)
 
 
 def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
