@@ -3,9 +3,9 @@
 Where sizes are few, a share for leaves is wasted once its noise exceeds their counts; where sizes are wide it is not.
 The shape of sizes tells which. So the root is measured with its least share. From its falling shape p, the public
 numbers of groups and the noise of every candidate split follow the errors to be expected on every level, and the split
-is taken whose worst ratio over levels to the least error of any candidate is least, of those that are at every level at
-least about as good as equal shares, or as the split of `recommended_split`. The root is then made as precise as its
-share says (`root_in_steps`), at no cost beside that share.
+is taken whose worst ratio over levels is least, to the least error of any candidate or of the leaves alone. It is one
+of those that are at every level at least about as good as equal shares, or as the split of `recommended_split`. The
+root is then made as precise as its share says (`root_in_steps`), at no cost beside that share.
 
 **Expected errors** are those of linear Bayes estimation in a steady state. In a region of G groups the cumulative
 counts take steps of the variance v[s] = G p[s] + k (G p[s])^2 and are seen through noise of variance n, so that they
@@ -68,9 +68,10 @@ def least_shares(n_levels: int) -> tuple[Fraction, ...]:
 
 
 def shares_by_root(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scales: np.ndarray) -> tuple[Fraction, ...]:
-    """Choose the split whose worst ratio over levels to the least expected error of any candidate is least.
+    """Choose the split whose worst ratio over levels to the least expected error is least.
 
-    Candidates alone are asked that have at no level more than `ABOUT_AS_GOOD` times the error of the same plain split.
+    The least is that of any candidate, or of a split that measures the leaves alone. Candidates alone are asked that
+    have at no level more than `ABOUT_AS_GOOD` times the error of the same plain split.
 
     Args:
         tree: the regions.
@@ -81,13 +82,15 @@ def shares_by_root(tree: Hierarchy, totals: np.ndarray, shape: np.ndarray, scale
     Complexity: O(candidates x levels x sizes).
     """
     splits, n = candidates(tree.n_levels), tree.n_levels
-    plain = recommended_split(n), (Fraction(1, n),) * n
-    found, known = (
-        np.array([expected_errors(tree, totals, shape, scales / np.array(split, float)) for split in some])
-        for some in (splits, plain)
-    )
+    plain = recommended_split(n), (Fraction(1, n),) * n, (Fraction(0),) * (n - 1) + (Fraction(1),)
+    with np.errstate(divide="ignore"):  # the noise of what is not measured has no bound
+        found, (*known, of_leaves) = (
+            np.array([expected_errors(tree, totals, shape, scales / np.array(split, float)) for split in some])
+            for some in (splits, plain)
+        )
     near = np.any([(found <= ABOUT_AS_GOOD * errors).all(axis=1) for errors in known], axis=0)
-    worst = (found / np.maximum(found.min(axis=0), 1e-9)).max(axis=1).round(9)  # so that ties have one winner anywhere
+    least = np.maximum(np.minimum(found.min(axis=0), of_leaves), 1e-9)
+    worst = (found / least).max(axis=1).round(9)  # so that ties have one winner anywhere
     return splits[int(np.argmin(np.where(near, worst, np.inf)))]
 
 

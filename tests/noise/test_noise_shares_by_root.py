@@ -65,10 +65,11 @@ def test_the_worst_ratio_is_least() -> None:
         shape, scales = truth.row(0) / truth.row(0).sum(), np.full(3, 20.0)
         shape = np.sort(shape)[::-1]
         errors = {s: expected_errors(TREE, truth.totals, shape, scales / np.array(s, float)) for s in candidates(3)}
-        plain = [
-            expected_errors(TREE, truth.totals, shape, scales / np.array(s)) for s in ((0.2, 0.2, 0.6), (1 / 3,) * 3)
-        ]
-        best, chosen = np.min(list(errors.values()), axis=0), shares_by_root(TREE, truth.totals, shape, scales)
+        *plain, leaves = (
+            expected_errors(TREE, truth.totals, shape, scales / np.array(s))
+            for s in ((0.2, 0.2, 0.6), (1 / 3,) * 3, (1e-100, 1e-100, 1))
+        )
+        best, chosen = np.min([*errors.values(), leaves], axis=0), shares_by_root(TREE, truth.totals, shape, scales)
         near = [each for each in errors.values() if any((each <= 1.08 * other).all() for other in plain)]
         assert any(errors[chosen] is each for each in near)
         assert (errors[chosen] / best).max() == min((each / best).max() for each in near)
