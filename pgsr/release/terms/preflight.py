@@ -46,7 +46,8 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
     n_cells, draws = n_regions * n_sizes, 0
     if intervals is not None:
         n_filled, number = n_cells, draws_for(intervals)
-        draws = 18 * min(number * n_cells, BATCH_CELLS) + Outermost(number, intervals).bytes_per_value * n_cells
+        per_value = 250 + Outermost(number, intervals).bytes_per_value
+        draws = 20 * min(number * n_cells, BATCH_CELLS) + per_value * n_cells
     per_filled = 320 if kind is Kind.KUO else 75
     per_cell = 165 if kind in (Kind.POSTERIOR, Kind.TWO_STAGE) else 110
     per_size = 28_000 if kind is Kind.POSTERIOR else 0
