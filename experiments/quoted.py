@@ -239,7 +239,7 @@ def _x2(frame: "pd.DataFrame") -> Iterator[tuple[str, str]]:
     yield "best", f"{best} of {len(places)}"
     arms = errors.values_of("arm")
     for name, arm, counts in (
-        ("equal-at-root", "posterior, split, equal shares", at_root),
+        ("root-heavy-at-root", "posterior, split, root-heavy", at_root),
         ("mostly-at-leaves", "posterior, split, leaves mostly", at_leaves),
     ):
         worst = max(worst_cases(errors, arms, epsilon, counts)[arm] for epsilon in errors.values_of("epsilon"))
