@@ -1,6 +1,6 @@
 """The trees of some sizes, one per size, and the passes over them; see the docstring of this package."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,8 +24,7 @@ class RootDemand:
     count: int
 
     @classmethod
-    def joined(cls, parts: Iterable["RootDemand"]) -> "RootDemand":
-        parts = list(parts)
+    def joined(cls, parts: list["RootDemand"]) -> "RootDemand":
         slope, intercept = (np.concatenate([getattr(p, name) for p in parts]) for name in ("slope", "intercept"))
         return cls(slope, intercept, sum(part.count for part in parts))
 
@@ -58,8 +57,7 @@ class Windows:
     charges: np.ndarray
 
     @classmethod
-    def joined(cls, parts: Iterable["Windows"]) -> "Windows":
-        parts = list(parts)
+    def joined(cls, parts: list["Windows"]) -> "Windows":
         return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "length", "charges")))
 
     def cheapest(self, total: int | None) -> np.ndarray | None:
