@@ -216,17 +216,12 @@ class MixedTrees:
 
     def optimal_prices(self, total: int | None, slack: float) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""
-        free, last = self.free.highest_prices(), np.inf
+        free = self.free.highest_prices()
+        ask_free = self.free.asked(free)
         breakpoints, bounded = self.bounded.breakpoints(), np.empty((len(self.bounded.y), self.bounded.n_inner))
 
         def ask(root: float) -> RootDemand:
-            nonlocal last
-            if root > last:  # prices so far are those of a lower root price; start again from above
-                free.fill(np.inf)
-            last = root
-            return RootDemand.joined(
-                [self.free.find_prices(root, free), self.bounded.find_prices(root, breakpoints, bounded)]
-            )
+            return RootDemand.joined([ask_free(root), self.bounded.find_prices(root, breakpoints, bounded)])
 
         if total is None:
             ask(0.0)

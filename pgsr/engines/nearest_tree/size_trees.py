@@ -134,6 +134,19 @@ class SizeTrees:
         self._each(lambda span: kernels.find_prices(self.y, *span, *fixed))
         return RootDemand(slope, intercept, int(self.y[0].sum()))
 
+    def asked(self, below: np.ndarray) -> Callable[[float], RootDemand]:
+        """Make `find_prices` a function of the root's price, whatever it was asked before."""
+        last = np.inf
+
+        def ask(root: float) -> RootDemand:
+            nonlocal last
+            if root > last:  # prices so far are those of a lower root price; start again from above
+                below.fill(np.inf)
+            last = root
+            return self.find_prices(root, below)
+
+        return ask
+
     def lowest_prices(self) -> tuple[float, np.ndarray]:
         """Give a root price so low that nobody takes anything, and the prices below it then."""
         root = -2.0 * float(np.abs(self.y).max(axis=1) @ self.w.astype(float)) - 1.0
