@@ -11,7 +11,7 @@ from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.multipliers import of_levels
 from pgsr.certificates.rounded_reals import is_proved
 from pgsr.data.estimate import Estimate
-from pgsr.data.hierarchy import Hierarchy
+from pgsr.engines.nearest_tree.variance_passes import passes
 from pgsr.machine.blocks import row_blocks
 from pgsr.methods.gate import Deadline, GatedMethod
 from pgsr.methods.method import Result, Seconds, Status
@@ -110,48 +110,8 @@ def _two_passes(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Solve with the same sizes on all levels, a block of sizes at a time; the values, and the multipliers."""
     tree, y = problem.hierarchy, problem.target
     x, prices = np.empty(y.shape), np.empty((tree.n_inner, y.shape[1]))
-    variances = _Variances.of(tree, problem.w)
     for block in row_blocks(slice(0, y.shape[1]), tree.n_regions):
-        change, prices[:, block] = variances.fit(y[:, block])
+        everywhere = np.ones(y[tree.leaves, block].shape, bool)
+        change, prices[:, block] = passes(tree, y[:, block], problem.w, everywhere, 0.0)
         np.add(y[:, block], change, out=x[:, block])
     return x, prices
-
-
-@dataclass(frozen=True, eq=False)
-class _Variances:
-    """The factors of both passes over the tree; the same for all cells.
-
-    `subtree[r]` is the variance of region r's estimate from its subtree, `children[r]` that of its children's sum;
-    shapes (regions,) and (inner regions,). All up to the common factor of the weights.
-    """
-
-    tree: Hierarchy
-    w: np.ndarray
-    subtree: np.ndarray
-    children: np.ndarray
-
-    @classmethod
-    def of(cls, tree: Hierarchy, w: np.ndarray) -> "_Variances":
-        subtree, children = np.empty(tree.n_regions), np.empty(tree.n_inner)
-        subtree[tree.leaves] = 1.0 / w[tree.leaves]
-        for level in range(tree.n_levels - 2, -1, -1):
-            here = tree.level(level)
-            children[here] = tree.sum_children(subtree, level)
-            subtree[here] = children[here] / (1.0 + w[here] * children[here])
-        return cls(tree, w, subtree, children)
-
-    def fit(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Compute x - y, and the multipliers of consistency; shapes (regions, cells) and (inner regions, cells)."""
-        tree = self.tree
-        change, missing = np.zeros(y.shape), np.empty((tree.n_inner, y.shape[1]))
-        for level in range(tree.n_levels - 2, -1, -1):
-            here = tree.level(level)
-            missing[here] = y[here] - tree.sum_children(y, level) - tree.sum_children(change, level)
-            change[here] = -missing[here] / (1.0 + self.w[here] * self.children[here])[:, None]
-        prices = missing  # overwritten from the root down
-        for level in range(tree.n_levels - 1):
-            here, below = tree.level(level), tree.level(level + 1)
-            prices[here] += change[here]
-            prices[here] *= 2.0 / self.children[here, None]
-            change[below] += 0.5 * self.subtree[below, None] * prices[tree.parent[below]]
-        return change, prices

@@ -7,6 +7,7 @@ Chain r has the cells x[i] = x[r, i] and minimises
 
 import numpy as np
 
+from pgsr.engines.quadratic_flow.exchange_kernel import pop, push
 from pgsr.machine.compilation import compiled, inlined
 
 NONE = 2**61
@@ -120,8 +121,8 @@ def bound_l2_rows(y, w, net, lower, upper, least_cells, most_cells, integer, val
 def fit_l1_rows(y, w, net, lower, upper, x):
     """Compute x[r], a minimiser of chain r for norm 1; return False if a chain is unbounded. All is in integers.
 
-    The slope trick with prices. A max-heap holds the breakpoints, and by how much the slope grows there, of the optimal
-    cost of the prefix as a function of a bound on its last value; `right` is its slope beyond the last breakpoint. A
+    The slope trick with prices. A heap holds the breakpoints, negated, and by how much the slope grows there, of the
+    optimal cost of the prefix as a function of a bound on its last value; `right` is its slope beyond the last one. A
     cell adds a breakpoint of 2w at y and w + net to the slope; where that is positive the top breakpoints are taken
     off, the last of them is the minimiser. A backward running minimum turns minimisers into the fit. O(n log n) per
     chain, exact: the caller keeps cells times slopes within 64 bits.
@@ -137,20 +138,21 @@ def fit_l1_rows(y, w, net, lower, upper, x):
             # breakpoints. The term w |v - y| + net v adds w + net there, and 2 w less left of y. Where that is negative
             # the minimum is at the upper bound; else breakpoints come off from the right until the slope is 0, and the
             # last one is the minimiser.
-            size = _push(place, growth, size, min(max(y[r, i], low), high), 2 * w[r])
+            push(place, growth, size, -min(max(y[r, i], low), high), 2 * w[r])
+            size += 1
             right += w[r] + net[r, i]
             if right < 0:
                 x[r, i] = high
             else:
-                x[r, i] = place[0]
+                x[r, i] = -place[0]
                 while right > 0 and size > 0:
-                    x[r, i] = place[0]
+                    x[r, i] = -place[0]
                     if growth[0] > right:
                         growth[0] -= right
                         right = np.int64(0)
                     else:
                         right -= growth[0]
-                        size = _pop(place, growth, size)
+                        size = pop(place, growth, size)
                 if right > 0:  # dearer the larger, from the lower bound on
                     x[r, i] = low
                     right = np.int64(0)
@@ -165,39 +167,3 @@ def fit_l1_rows(y, w, net, lower, upper, x):
 @inlined
 def _mean(total, shift, count, b):
     return (total[b] + shift[b]) / count[b]
-
-
-@compiled
-def _push(place, growth, size, key, amount):
-    child = size
-    while child > 0:
-        parent = (child - 1) >> 1
-        if place[parent] >= key:
-            break
-        place[child] = place[parent]
-        growth[child] = growth[parent]
-        child = parent
-    place[child] = key
-    growth[child] = amount
-    return size + 1
-
-
-@compiled
-def _pop(place, growth, size):
-    size -= 1
-    key, amount = place[size], growth[size]
-    hole = 0
-    while True:
-        child = 2 * hole + 1
-        if child >= size:
-            break
-        if child + 1 < size and place[child + 1] > place[child]:
-            child += 1
-        if place[child] <= key:
-            break
-        place[hole] = place[child]
-        growth[hole] = growth[child]
-        hole = child
-    place[hole] = key
-    growth[hole] = amount
-    return size

@@ -21,16 +21,7 @@ def isotonic_l2_rows(start, stop, rows, lower, upper, out):
     total = np.empty(n, np.int64)
     count = np.empty(n, np.int64)
     for r in range(start, stop):
-        blocks = 0
-        for i in range(n):
-            total[blocks] = rows[r, i]
-            count[blocks] = 1
-            blocks += 1
-            # Means are compared by cross-multiplication: no float decides a tie.
-            while blocks > 1 and total[blocks - 2] * count[blocks - 1] >= total[blocks - 1] * count[blocks - 2]:
-                blocks -= 1
-                total[blocks - 1] += total[blocks]
-                count[blocks - 1] += count[blocks]
+        _, blocks = _pooled(rows[r], 0, 0, total, count)
         # All cells of a block take the nearest integer to its mean, halves to even, within the bounds.
         i = 0
         for b in range(blocks):
@@ -63,7 +54,7 @@ def _pooled(y, start, blocks, total, count):
     for i in range(start, len(y)):
         if blocks == len(total):
             return i, blocks
-        # As above: a block whose mean is not below the next one's is pooled with it.
+        # A block whose mean is not below the next one's is pooled with it, by cross-multiplication: no float decides.
         block_total = np.int64(y[i])
         block_count = np.int64(1)
         while blocks > 0 and total[blocks - 1] * block_count >= block_total * count[blocks - 1]:

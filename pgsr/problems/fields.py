@@ -169,13 +169,9 @@ class ProblemFields:
         tree = self.hierarchy
         return ~tree.padded if self.noise is None else measured_regions(tree, self.noise)
 
-    @property
+    @cached_property
     def first_cell(self) -> np.ndarray:
         """The place of every region's first value among the cells, and their number; int64, shape (regions + 1,)."""
-        return self._first_cell
-
-    @cached_property
-    def _first_cell(self) -> np.ndarray:
         if self.view is not View.RANKED:
             return self.sizes.first_cell
         return first_cells(self.sizes, (self.view,), self.region_totals, self._may_be_measured)
@@ -342,16 +338,12 @@ class ProblemFields:
             return None
         return contradicting_conditions(self.conditions, self._cells(), self._surroundings)
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[np.ndarray, np.ndarray]:
         """Two numbers that each cell of every feasible point is between, as far as sums tell; shape (cells,).
 
         Asked where conditions are joined by `either`; see `pgsr.problems.conditions.propagation.intervals`.
         """
-        return self._intervals
-
-    @cached_property
-    def _intervals(self) -> tuple[np.ndarray, np.ndarray]:
         stated = Conditions.none(self.n_unknowns) if self.conditions is None else self.conditions
         return intervals(stated, self._cells(), self._surroundings)
 

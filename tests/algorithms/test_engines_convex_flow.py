@@ -77,12 +77,12 @@ def test_wrong_flows_prices_and_cuts_are_not_proved():
 
 def test_many_units_and_far_numbers():
     """Two ways of quadratic cost share 10^12 units evenly; slopes that may leave 64 bits are refused."""
-    network = ConvexNetwork.of([0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 0], 2, 2)
+    network = ConvexNetwork(*np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 0]]), 2, 2)
     n = 10**12
     found = network.cheapest(np.array([0, 0, n]), np.array([FREE, FREE, n]))
     assert found.x.tolist() == [n // 2, n // 2, n]
     assert network.cost(found.x) == n * n // 2
-    heavy = ConvexNetwork.of([0, 0, 1], [1, 1, 0], [0, 0, 0], [2**40, 1, 0], 2, 2)
+    heavy = ConvexNetwork(*np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [2**40, 1, 0]]), 2, 2)
     assert isinstance(heavy.cheapest(np.array([0, 0, n]), np.array([FREE, FREE, n])), FarFlow)
 
 

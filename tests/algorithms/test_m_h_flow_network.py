@@ -82,7 +82,7 @@ def test_any_prices_and_flows_to_start_from_give_an_optimum(short, few, monkeypa
     monkeypatch.setattr(integers, "_FEW", few)
     for seed in range(4):
         network = network_of(random_problem(seed, (3, 3, 2), (9, 6, 6, 2), KINDS[seed % 4]))
-        best = cheapest_flow(network)
+        best = cheapest_flow(network, np.zeros(network.n_vertices))
         for scale in (0, 5, 200):
             generator = rng_of(13, seed)
             start = generator.normal(0, scale, network.n_vertices)

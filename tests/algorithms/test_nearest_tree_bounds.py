@@ -180,7 +180,7 @@ def small_instance(rng):
 def prices(trees, root):
     """The prices of all sizes, and the slopes of the roots."""
     below = np.empty((len(trees.y), trees.n_inner))
-    demand = trees.find_prices(root, below)
+    demand = trees.find_prices(root, trees.breakpoints(), below)
     taken = trees.continuous(below)[0]
     np.testing.assert_allclose(taken - trees.y[:, 0], demand.slope * root + demand.intercept, atol=1e-6)
     return below, demand.slope

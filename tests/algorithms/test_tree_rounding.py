@@ -8,7 +8,7 @@ from instances import rng_of, scale
 
 from pgsr import Hierarchy
 from pgsr.algorithms.tree_rounding.integers import GRID, integers_near
-from pgsr.methods.gate import Deadline, Status, Stopped
+from pgsr.methods.gate import NO_LIMIT, Deadline, Status, Stopped
 
 
 def random_case(rng: np.random.Generator) -> tuple[Hierarchy, np.ndarray]:
@@ -43,9 +43,9 @@ def by_interpolation(parent: np.ndarray, values: np.ndarray) -> np.ndarray:
     return out
 
 
-def near(tree: Hierarchy, values: np.ndarray, *about: Any, **more: Any) -> np.ndarray:
+def near(tree: Hierarchy, values: np.ndarray, total: int, totals: Any = None, deadline: Any = NO_LIMIT) -> np.ndarray:
     """The integers of all regions, while `values` stay; shape (regions, K + 1)."""
-    return integers_near(tree, values.copy(), *about, **more)
+    return integers_near(tree, values.copy(), total, totals, deadline)
 
 
 def test_equals_interpolation_and_sorting() -> None:

@@ -118,7 +118,7 @@ TWINS = {
     },
     "engines.nearest_tree.bounded_kernel": {
         "tighten": "test_nearest_tree_bounds::test_intervals_equal_brute_force",
-        "find_prices continuous_point": BOUNDED_PRICES,
+        "merge_breakpoints find_prices continuous_point": BOUNDED_PRICES,
         "merge_steps distribute": "test_nearest_tree_bounds::test_equals_brute_force_without_total",
     },
     "engines.convex_flow.kernel": {

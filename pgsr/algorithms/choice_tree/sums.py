@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from pgsr.data.hierarchy import Hierarchy
 from pgsr.problems.conditions.matrices import UNBOUNDED
 from pgsr.problems.problem import Problem
 
@@ -23,7 +22,8 @@ def parts_of(problem: Problem) -> sparse.csr_array:
         [[1, 0], [1, 1], [1, 0], [1, 1]]
     """
     tree, n_sizes = problem.hierarchy, problem.max_size + 1
-    below = _leaves_below(tree, n_sizes)
+    leaves = tree.sum_up_sparse(sparse.csr_array(sparse.eye_array(tree.n_regions - tree.n_inner).astype(np.int64)))
+    below = sparse.csr_array(sparse.kron(leaves, np.eye(n_sizes, dtype=np.int64)))
     if not problem.consistent:
         below = sparse.csr_array(sparse.eye_array(below.shape[0]).astype(np.int64))  # pyright: ignore
     if not problem.monotone:
@@ -79,18 +79,3 @@ def divided(lower: np.ndarray, upper: np.ndarray, factor: np.ndarray) -> tuple[n
     no_low, no_high = low <= -UNBOUNDED, high >= UNBOUNDED
     whole = (no_low | (low % size == 0)) & (no_high | (high % size == 0))
     return np.where(no_low, -UNBOUNDED, -(-low // size)), np.where(no_high, UNBOUNDED, high // size), whole
-
-
-def _leaves_below(tree: Hierarchy, n_sizes: int) -> sparse.csr_array:
-    """Make the matrix that adds cells of leaves up to those of all regions; shape (cells, cells of leaves)."""
-    n = tree.n_regions - tree.n_inner
-    below = sparse.csr_array(sparse.eye_array(n).astype(np.int64))
-    rows = [below]
-    for level in range(tree.n_levels - 2, -1, -1):
-        regions, children = tree.level(level), tree.level(level + 1)
-        parent = tree.parent[children] - regions.start
-        shape = regions.stop - regions.start, len(parent)
-        up = sparse.csr_array((np.ones(len(parent), np.int64), (parent, np.arange(len(parent)))), shape=shape)
-        below = sparse.csr_array(up @ below)
-        rows.insert(0, below)
-    return sparse.csr_array(sparse.kron(sparse.vstack(rows), np.eye(n_sizes, dtype=np.int64)))

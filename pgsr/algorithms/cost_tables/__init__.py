@@ -1,14 +1,6 @@
 """The published dynamic program for M_H: a table of costs for every region and size.
 
-    minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
-    subject to  x[r, s] = sum over children c of x[c, s],    x >= 0 integer,    sum over s of x[root, s] = G.
-
-Let tau[r, s](v) be the least cost of the whole subtree of region r at size s if x[r, s] = v. A subtree is r and the
-subtrees of its children, which see each other only in their sum, so
-
-    tau[r, s](v) = w[r] (v - y[r, s])^2 + phi[r, s](v),
-    phi[r, s](v) = min over x with sum over children c of x[c] = v  of  sum over c of tau[c, s](x[c]),    0 at leaves.
-
+tau[r, s](v) is the least cost of the whole subtree of region r at size s if x[r, s] = v; `CostTables` has its formula.
 Sizes meet in G as children do in their parent: a root above all of them has phi(G) = min sum over s of tau[root, s].
 
 **Polynomial.** Tried one by one the splits of v are exponentially many. But tau of a leaf is convex, and so is

@@ -1,7 +1,5 @@
 """The method for isotonic problems, which solves and certifies them region by region."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +17,7 @@ from pgsr.algorithms.isotonic.regression import (
 from pgsr.certificates import certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, counts_of_ranked
+from pgsr.machine.parallel import Threads
 from pgsr.methods.gate import Deadline, GatedMethod, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.noise.measurement import Totals
@@ -83,16 +82,11 @@ class Isotonic(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         # One pass; there is nothing to stop in between.
-        ranked = problem.view is View.RANKED
         noisy = problem.rows
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            rows = list(pool.map(lambda region: self._row(problem, region, noisy[region]), range(len(noisy))))
-        if ranked:
-            estimate = Estimate(
-                problem.hierarchy,
-                View.COUNTS,
-                np.stack([counts_of_ranked(row, problem.max_size) for row in rows]),
-            )
+        rows = Threads()(lambda region: self._row(problem, region, noisy[region]), range(len(noisy)))
+        if problem.view is View.RANKED:
+            counts = np.stack([counts_of_ranked(row, problem.max_size) for row in rows])
+            estimate = Estimate(problem.hierarchy, View.COUNTS, counts)
         else:
             estimate = Estimate(problem.hierarchy, problem.view, problem.sizes.shaped(np.concatenate(rows)))
         seconds = Seconds(solve=deadline.spent)

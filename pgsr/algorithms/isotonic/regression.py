@@ -239,7 +239,7 @@ def isotonic_l2(rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.nd
     """
     from pgsr.engines.isotonic_kernel import isotonic_l2_rows
 
-    rows = np.ascontiguousarray(checked_counts(rows, "y"))
+    rows = read_only(np.ascontiguousarray(checked_counts(rows, "y")))
     lower, upper = (np.atleast_1d(checked_counts(bound, "bound")) for bound in (lower, upper))
     if rows.ndim != 2 or lower.shape != (len(rows),) or upper.shape != (len(rows),) or (lower > upper).any():
         raise ProblemError("give a matrix of rows, and per row one lower and one upper bound, lower <= upper")

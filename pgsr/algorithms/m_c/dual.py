@@ -7,7 +7,7 @@ from math import fsum
 import numpy as np
 
 from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, LeafTerms, NodeTree, Takings
-from pgsr.algorithms.m_c.preconditioner import Preconditioner, TwoLevel, added_up
+from pgsr.algorithms.m_c.preconditioner import TwoLevel, added_up
 from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import objective
 from pgsr.data.estimate import Estimate
@@ -56,8 +56,6 @@ class SquaresDual:
     is 0 since its weight is. What the leaves and nodes are at the last prices that `at` was called with is kept in
     `blocks`, `own` and `rate`.
     """
-
-    preconditioner: type[Preconditioner] = TwoLevel
 
     def __init__(self, problem: Problem) -> None:
         tree, w, y = problem.hierarchy, problem.w, problem.target
@@ -292,7 +290,7 @@ class _System:
     """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""
 
     def __init__(self, dual: SquaresDual) -> None:
-        self.dual, self.inverse, self.dots = dual, dual.preconditioner(dual), np.empty(dual.shape[0])
+        self.dual, self.inverse, self.dots = dual, TwoLevel(dual), np.empty(dual.shape[0])
 
     def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
         from pgsr.algorithms.m_c import tree_kernel as kernels

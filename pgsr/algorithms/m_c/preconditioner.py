@@ -1,51 +1,14 @@
 """The approximate inverses of the Hessian of a dual, for conjugate gradients."""
 
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgsr.algorithms.m_c.arrays import Blocks, NodeTree
 from pgsr.machine.parallel import share, share_levels
 
-
-class Hessian(Protocol):
-    """The parts of a dual that make its generalised Hessian; the formula stands at the top of `tree_kernel`.
-
-    Attributes:
-        shape: number of nodes and of cells.
-        levels: of nodes, from the root down, as ranges.
-        tree: the nodes, and which leaves lie below which.
-        blocks: of the leaves, and by how much the value of each rises with the price.
-        rate: by how much a node's own value rises with the price above it, shape (nodes, cells).
-        largest: what the leaves' gains at one cell add up to if every cell is a block.
-    """
-
-    shape: tuple[int, int]
-    levels: list[range]
-    tree: NodeTree
-    blocks: Blocks
-    rate: np.ndarray
-    largest: float
-
-
-class Preconditioner(Protocol):
-    """An approximation M of the Hessian at the blocks that a dual has when this is made; arrays are nodes x cells."""
-
-    residual: float
-    """At which residual, relative to the first and in the norm of M^-1, to stop. Loose on purpose: far from the optimum
-    exact Newton directions take longer and are no better."""
-
-    ridge: float
-    """What the Hessian needs on its diagonal at the root's held cell, to be regular."""
-
-    def __init__(self, dual: Hessian) -> None: ...
-
-    def advance(
-        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray
-    ) -> float:
-        """Do x += step direction, rest -= step product, product = M^-1 rest; return rest . product."""
-        ...
+if TYPE_CHECKING:
+    from pgsr.algorithms.m_c.dual import SquaresDual
 
 
 class TreeDiagonal:
@@ -56,23 +19,13 @@ class TreeDiagonal:
     diagonal says.
     """
 
-    residual = 0.2
-
-    def __init__(self, dual: Hessian) -> None:
+    def __init__(self, dual: "SquaresDual") -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
         pivot = np.empty(dual.shape)
         share(tree_kernel.diagonal, *_rows(dual), dual.tree, dual.blocks, pivot)
         self.cells = _Cells(dual, pivot)
         self.ridge = self.cells.ridge
-
-    def advance(
-        self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray
-    ) -> float:
-        x += step * direction
-        rest -= step * product
-        product[:] = rest
-        return self.cells.solve(rest, product)
 
     def solved(self, rest: np.ndarray) -> np.ndarray:
         """Compute M^-1 rest."""
@@ -88,9 +41,8 @@ class TwoLevel:
 
         M^-1 = Z (Z' H Z)^-1 Z' + (I - P) T^-1 (I - P).
 
-    Z' H Z is a tree whose nodes are small dense matrices, so it is eliminated exactly. T is the tree of every cell with
-    the diagonal of (I - P) A (I - P) as the leaves' part A. Long blocks, which `TreeDiagonal` takes for weak, are what
-    aggregates show; where blocks are single cells both say the same. Wants rates that differ little between cells.
+    T is the tree of every cell with the diagonal of (I - P) A (I - P) as the leaves' part A; docs/derivations/m_c.md
+    derives it. Wants rates that differ little between cells.
 
     Complexity: O(nodes x (cells + aggregates^2)) per call, O(blocks + nodes x aggregates^3) to set up. Memory: as many
     numbers as a node's aggregates squared, and one per cell.
@@ -99,8 +51,10 @@ class TwoLevel:
     """
 
     residual = 0.1
+    """At which residual, relative to the first and in the norm of M^-1, to stop. Loose on purpose: far from the optimum
+    exact Newton directions take longer and are no better."""
 
-    def __init__(self, dual: Hessian) -> None:
+    def __init__(self, dual: "SquaresDual") -> None:
         from pgsr.algorithms.m_c import two_level_kernel
 
         m, n = dual.shape
@@ -121,6 +75,7 @@ class TwoLevel:
     def advance(
         self, step: float, direction: np.ndarray, product: np.ndarray, x: np.ndarray, rest: np.ndarray
     ) -> float:
+        """Do x += step direction, rest -= step product, product = M^-1 rest; return rest . product."""
         from pgsr.algorithms.m_c import two_level_kernel as kernels
 
         (m, n), n_parts = x.shape, self.ties.shape[1]
@@ -133,7 +88,7 @@ class TwoLevel:
         share(kernels.prolong, range(m), n, self.starts, sums, rest, product, dots)
         return added_up(dots)
 
-    def _close_root(self, dual: Hessian) -> float:
+    def _close_root(self, dual: "SquaresDual") -> float:
         """Invert the root's pivot, where the first aggregates may have no price; gives the ridge of the held cell."""
         from pgsr.algorithms.m_c import two_level_kernel
 
@@ -154,7 +109,7 @@ class _Cells:
     leaves' gains at a cell add up to if every cell is a block. Where the root has no price its inverse is 0.
     """
 
-    def __init__(self, dual: Hessian, diagonal: np.ndarray) -> None:
+    def __init__(self, dual: "SquaresDual", diagonal: np.ndarray) -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
         self.levels, self.children = dual.levels, (dual.tree.child_from, dual.tree.child)
@@ -216,6 +171,6 @@ def _growing(n: int, factor: float) -> np.ndarray:
     return np.unique(np.rint(starts).astype(np.int64))
 
 
-def _rows(dual: Hessian) -> tuple[range, int]:
+def _rows(dual: "SquaresDual") -> tuple[range, int]:
     """The rows that loops over nodes share, and the cells of one."""
     return range(dual.shape[0]), dual.shape[1]

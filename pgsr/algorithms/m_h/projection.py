@@ -40,7 +40,7 @@ class TreeProjection(GatedMethod):
 
     Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x sizes)
     per Newton step, some ten of them. Memory: 8 bytes per unknown for the answer, 56 more where the region has
-    children, 32 more at sizes with bounds, and the certificate's blocks.
+    children, at sizes with bounds 32 more and 48 per level, and the certificate's blocks.
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
@@ -75,7 +75,8 @@ class TreeProjection(GatedMethod):
     def bytes_needed(self, problem: Problem) -> int:
         if needs_flow(problem):
             return 200 * problem.n_unknowns
-        return (48 if problem.conditions is None else 96) * problem.n_unknowns
+        kept = 1 if problem.conditions is None else max(2, problem.hierarchy.n_levels)  # breakpoints of every level
+        return 48 * kept * problem.n_unknowns
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         if needs_flow(problem):

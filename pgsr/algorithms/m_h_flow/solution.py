@@ -54,19 +54,19 @@ class Solved:
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """The one part of a hierarchy that is in memory, and its answer."""
+    """The one part of a hierarchy, which is in memory."""
 
     part: FlowPart
-    counts: tuple[np.ndarray, ...] = ()
-    prices: PartPrices | None = None
 
     def read(self, key: Key) -> FlowPart:
         del key
         return self.part
 
-    def keep(self, key: Key, part: FlowPart, counts: tuple[np.ndarray, ...], prices: PartPrices) -> "Whole":
-        del key
-        return Whole(part, counts, prices)
+    def keep(
+        self, key: Key, part: FlowPart, counts: tuple[np.ndarray, ...], prices: PartPrices
+    ) -> tuple[tuple[np.ndarray, ...], PartPrices]:
+        del key, part
+        return counts, prices
 
 
 def solve(
@@ -86,8 +86,7 @@ def solve(
         Stopped: the deadline passed.
     """
     whole = Whole(part)
-    found = solve_parts(whole, [None], [begin(whole, None)], None, total, map, deadline).outcomes[0]
-    return found.counts, found.prices
+    return solve_parts(whole, [None], [begin(whole, None)], None, total, map, deadline).outcomes[0]
 
 
 def solve_parts(

@@ -1,9 +1,5 @@
 """The relaxed optimum of M_H with fixed totals of regions, all or some.
 
-    minimise    sum over regions r, sizes s of  w[r] (x[r, s] - y[r, s])^2
-    subject to  x[r, s] = sum over children c of x[c, s],    x >= 0,
-                sum over s of x[l, s] = G[l]    at every leaf l, or every set of leaves (`fixed_totals`).
-
 It is a flow of quadratic cost without integrality (docs/derivations/m_h_levels.md): inner region r pays its children
 p[r, s] a group, the leaves of a set are paid mu besides, and x = max(0, y + (p[parent] + mu) / 2 w) at leaves. An inner
 region of weight 0 shares the vertices of the region above. Only cells that would be positive if sets stood alone are in

@@ -75,31 +75,26 @@ class RegionTotalsProjection(GatedMethod):
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         require_possible_totals(problem)
-        return _solved_by_flow(problem, deadline)
-
-
-def _solved_by_flow(problem: Problem, deadline: Deadline) -> Result:
-    """Find the relaxed optimum by its prices, proved to `PROVED_GAP`; round it if the problem is in integers."""
-    begun, relaxed = deadline.spent, problem.relaxed()
-    flow, tolerance = RegionFlow.of(relaxed), _LOOSEST
-    flow.solve(_ROUGHLY, deadline)
-    while True:
-        flow.solve(tolerance, deadline)
-        seconds = Seconds(solve=deadline.spent - begun)
-        estimate, multipliers = flow.estimate(), flow.multipliers()
-        certificate = certify(relaxed, estimate, multipliers)
-        if is_proved(relaxed, estimate, certificate):
-            break
-        tolerance *= 1e-3
-        if tolerance < 0.5 * _TIGHTEST:
-            reason = missed(relaxed, estimate, certificate, "Flow()")
-            return Result(Status.FAILED, reason, None, certificate, seconds)
-    if not problem.integer:
-        return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
-    certified = deadline.spent
-    rounded = replace(estimate, values=nearest(estimate.values))
-    seconds = replace(seconds, round=deadline.spent - certified)
-    certificate = certify(problem, rounded, multipliers)
-    reason = "relaxation solved, then every cell rounded to the nearest integer"
-    reason += "" if certificate.optimal else "; the bound is the relaxation's"
-    return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=multipliers)
+        begun, relaxed = deadline.spent, problem.relaxed()
+        flow, tolerance = RegionFlow.of(relaxed), _LOOSEST
+        flow.solve(_ROUGHLY, deadline)
+        while True:
+            flow.solve(tolerance, deadline)
+            seconds = Seconds(solve=deadline.spent - begun)
+            estimate, multipliers = flow.estimate(), flow.multipliers()
+            certificate = certify(relaxed, estimate, multipliers)
+            if is_proved(relaxed, estimate, certificate):
+                break
+            tolerance *= 1e-3
+            if tolerance < 0.5 * _TIGHTEST:
+                reason = missed(relaxed, estimate, certificate, "Flow()")
+                return Result(Status.FAILED, reason, None, certificate, seconds)
+        if not problem.integer:
+            return Result(Status.OPTIMAL, "", estimate, certificate, seconds, multipliers=multipliers)
+        certified = deadline.spent
+        rounded = replace(estimate, values=nearest(estimate.values))
+        seconds = replace(seconds, round=deadline.spent - certified)
+        certificate = certify(problem, rounded, multipliers)
+        reason = "relaxation solved, then every cell rounded to the nearest integer"
+        reason += "" if certificate.optimal else "; the bound is the relaxation's"
+        return Result(Status.RELAXED, reason, rounded, certificate, seconds, multipliers=multipliers)

@@ -5,7 +5,7 @@ import numpy as np
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.rounding import nearest
 from pgsr.machine.blocks import row_blocks
-from pgsr.methods.gate import NO_LIMIT, Deadline
+from pgsr.methods.gate import Deadline
 
 GRID = 1024
 """Values are read in multiples of 1 / GRID; the docstring of the room says why."""
@@ -20,8 +20,8 @@ def integers_near(
     tree: Hierarchy,
     values: np.ndarray,
     root_total: int,
-    totals: np.ndarray | None = None,
-    deadline: Deadline = NO_LIMIT,
+    totals: np.ndarray | None,
+    deadline: Deadline,
 ) -> np.ndarray:
     """Find integer cumulative counts near real ones, consistent, non-negative and non-decreasing, in their memory.
 
@@ -43,7 +43,7 @@ def integers_near(
     Example:
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
         >>> values = np.array([[2.6, 4.1, 7.0], [1.4, 2.2, 3.0], [1.2, 1.9, 4.0]])
-        >>> integers_near(tree, values, 7, np.array([7, 3, 4])).tolist()
+        >>> integers_near(tree, values, 7, np.array([7, 3, 4]), Deadline()).tolist()
         [[3, 4, 7], [2, 2, 3], [1, 2, 4]]
 
     Source: new here; `pgsr.algorithms.tree_rounding` derives it.

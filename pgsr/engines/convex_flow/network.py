@@ -44,7 +44,7 @@ class ConvexNetwork:
         n_vertices: the number of vertices.
 
     Example:
-        >>> network = ConvexNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], 2, 2)
+        >>> network = ConvexNetwork(*np.array([[0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1]]), 2, 2)
         >>> lower, upper = np.zeros(3, np.int64), np.array([5, FREE, FREE])
         >>> flow = network.cheapest(lower, upper)
         >>> flow.x.tolist(), network.cost(flow.x), network.is_proved(lower, upper, flow)
@@ -59,12 +59,6 @@ class ConvexNetwork:
     w: np.ndarray
     norm: int
     n_vertices: int
-
-    @classmethod
-    def of(cls, start: object, end: object, y: object, w: object, norm: int, n_vertices: int) -> "ConvexNetwork":
-        """Make a network of lists."""
-        ends = np.array(start, np.int64), np.array(end, np.int64)
-        return cls(*ends, np.array(y, np.int64), np.array(w, np.int64), norm, n_vertices)
 
     def cheapest(
         self, lower: np.ndarray, upper: np.ndarray, near: ConvexFlow | None = None

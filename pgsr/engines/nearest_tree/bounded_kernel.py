@@ -22,9 +22,8 @@ price at which they take just the bound.
 
 import numpy as np
 
+from pgsr.engines.nearest_tree.bounds import NO_BOUND
 from pgsr.machine.compilation import compiled
-
-NO_BOUND = 2**62
 
 NO_RATE = 1e-13
 """Sums of rates this far below an earlier one are roundings: children that are all at bounds."""
@@ -84,31 +83,20 @@ def sums_of_bounds(low, high, first, last):
 
 
 @compiled
-def find_prices(start, stop, y, lower, upper, clipped, w, parent, first_child, n_inner, root, below, slope, intercept):
-    """Find the prices of every size, given the price that the root is paid.
+def merge_breakpoints(start, stop, y, lower, upper, w, first_child, n_inner, price, value, rate, begin):
+    """Find what the children of every inner region take at each price, at every size.
 
-    `slope[s]` and `intercept[s]` say what the root takes near this price: y + slope price + intercept.
+    It is an increasing piecewise linear function of their price, told by its breakpoints: `value` at `price`, rising at
+    `rate` from there to the next one, constant before the first one. Those of region r at size s are begin[s, r + 1] ..
+    begin[s, r] - 1 of row s, as the last region comes first. The region itself takes as much at the price
+    p + 2 w (value - y) that it is paid, as far as its interval allows.
     """
-    room = most_breakpoints(len(w), n_inner, parent)
-    price, value, rate, begin = np.empty(room), np.empty(room), np.empty(room), np.empty(n_inner + 1, np.int64)
     for s in range(start, stop):
-        slope[s], intercept[s] = merge_breakpoints(
-            y[s], lower[s], upper[s], clipped[s], w, parent, first_child, n_inner, root, below[s],
-            price, value, rate, begin,
-        )  # fmt: skip
+        merge_at_one_size(y[s], lower[s], upper[s], w, first_child, n_inner, price[s], value[s], rate[s], begin[s])
 
 
 @compiled
-def merge_breakpoints(
-    y, lower, upper, clipped, w, parent, first_child, n_inner, root, below, price, value, rate, begin
-):
-    """Find the prices of one size without iterations; returns slope and intercept as `find_prices` does.
-
-    What the children of a region take is an increasing piecewise linear function of their price, told by its
-    breakpoints: `value` at `price`, rising at `rate` from there to the next one, constant before the first one. Those
-    of region r are begin[r + 1] .. begin[r] - 1, as the last region comes first. The region itself takes as much at the
-    price p + 2 w (value - y) that it is paid, as far as its interval allows.
-    """
+def merge_at_one_size(y, lower, upper, w, first_child, n_inner, price, value, rate, begin):
     end = np.int64(0)
     begin[n_inner] = 0
     for r in range(n_inner - 1, -1, -1):
@@ -143,25 +131,24 @@ def merge_breakpoints(
             if added < NO_RATE * steepest or (bounded and k == end - 1):
                 now = 0.0  # not what is left of it after rounding
             value[k], rate[k] = x, now
-    # Downwards: every region's price from that above it.
-    slope, moved = 0.0, 0.0
-    for r in range(n_inner):
-        paid = below[parent[r]] if r else root
-        below[r], x, rise = answer_price(
-            y[r], lower[r], upper[r], clipped[r], w[r], paid, price, value, rate, begin[r + 1], begin[r]
-        )
-        if r == 0:
-            slope, moved = rise, x - y[0]
-    return slope, moved - slope * root
 
 
 @compiled
-def most_breakpoints(n, n_inner, parent):
-    """Count how many breakpoints there may be: two of every region at each level above it."""
-    levels, r = 2, n_inner - 1
-    while r > 0:
-        levels, r = levels + 1, parent[r]
-    return 2 * n * levels
+def find_prices(
+    start, stop, y, lower, upper, clipped, w, parent, n_inner, price, value, rate, begin, root, below, slope, intercept
+):
+    """Find the prices of every size, given the price that the root is paid.
+
+    `slope[s]` and `intercept[s]` say what the root takes near this price: y + slope price + intercept.
+    """
+    for s in range(start, stop):
+        for r in range(n_inner):
+            below[s, r], x, rise = answer_price(
+                y[s, r], lower[s, r], upper[s, r], clipped[s, r], w[r], below[s, parent[r]] if r else root,
+                price[s], value[s], rate[s], begin[s, r + 1], begin[s, r],
+            )  # fmt: skip
+            if r == 0:
+                slope[s], intercept[s] = rise, x - y[s, 0] - rise * root
 
 
 @compiled

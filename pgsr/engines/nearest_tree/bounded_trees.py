@@ -111,12 +111,24 @@ class BoundedTrees:
         links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
         return cls(y, lower, upper, intervals.clipped, *links, 1)
 
-    def find_prices(self, root: float, below: np.ndarray) -> RootDemand:
+    def breakpoints(self) -> tuple[np.ndarray, ...]:
+        """Merge the breakpoints of what regions take: at most two of every region at each level above it."""
+        from pgsr.engines.nearest_tree import bounded_kernel as kernels
+
+        depth, r = 0, len(self.w) - 1
+        while r > 0:
+            depth, r = depth + 1, self.parent[r]
+        begin = np.empty((len(self.y), self.n_inner + 1), np.int64)
+        found = *np.empty((3, len(begin), 2 * depth * len(self.w))), begin
+        self._each(lambda span: kernels.merge_breakpoints(*span, *self._cells, self.w, *self._links, *found))
+        return found
+
+    def find_prices(self, root: float, breakpoints: tuple[np.ndarray, ...], below: np.ndarray) -> RootDemand:
         """Find the prices below this root price in place; return what the roots then take."""
         from pgsr.engines.nearest_tree import bounded_kernel as kernels
 
         slope, intercept = np.empty((2, len(self.y)))
-        fixed = self.clipped, self.w, self.parent, *self._links, float(root), below, slope, intercept
+        fixed = self.clipped, self.w, self.parent, self.n_inner, *breakpoints, float(root), below, slope, intercept
         self._each(lambda span: kernels.find_prices(*span, *self._cells, *fixed))
         return RootDemand(slope, intercept, int(self.y[:, 0].sum()))
 
@@ -204,15 +216,12 @@ class MixedTrees:
 
     def optimal_prices(self, total: int | None, slack: float) -> tuple[float, Prices]:
         """Find the price that the root is paid, and those paid by inner regions; arguments as `integers` has them."""
-        free, last = self.free.highest_prices(), np.inf
-        bounded = np.empty((len(self.bounded.y), self.bounded.n_inner))
+        free = self.free.highest_prices()
+        ask_free = self.free.asked(free)
+        breakpoints, bounded = self.bounded.breakpoints(), np.empty((len(self.bounded.y), self.bounded.n_inner))
 
         def ask(root: float) -> RootDemand:
-            nonlocal last
-            if root > last:  # prices so far are those of a lower root price; start again from above
-                free.fill(np.inf)
-            last = root
-            return RootDemand.joined([self.free.find_prices(root, free), self.bounded.find_prices(root, bounded)])
+            return RootDemand.joined([ask_free(root), self.bounded.find_prices(root, breakpoints, bounded)])
 
         if total is None:
             ask(0.0)

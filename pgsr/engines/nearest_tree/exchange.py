@@ -33,18 +33,12 @@ def passes_exchange_test(
         R = w (2 (x - y) + 1) + min over children of R     cheapest cost of one more unit at r,
         L = w (2 (x - y) - 1) + max over children of L     largest saving of one less (minus infinity at a leaf with 0).
 
-    The objective is separable and convex over a laminar family, so x is optimal if and only if at every inner region
-    max L(children) <= min R(children), and across sizes max L(root) <= min R(root), or without a total
-    max L(root) <= 0 <= min R(root). Shown against exhaustive search by
-    `test_certificates_certificate.py::test_exchange_test_equals_brute_force`.
-
-    So it is of every convex loss that is added up: R has the cost of one more unit, L the saving of one less, whatever
-    they are (`pgsr.engines.losses.marginal_costs`).
-
-    Bounds are capacities of the same flow: one more unit costs infinity at a region that is at its upper bound, one
-    less saves minus infinity at one that is at its lower bound. A cycle in the residual flow turns at one region, or at
-    the root between two sizes, and passes every region below once, so these conditions remain sufficient, too.
-    Shown against exhaustive search by `test_nearest_tree_bounds.py::test_exchange_test_equals_brute_force`.
+    x is optimal if and only if at every inner region max L(children) <= min R(children), and across sizes max L(root)
+    <= min R(root), or without a total max L(root) <= 0 <= min R(root); docs/derivations/m_h.md proves it. So it is of
+    every convex loss (`pgsr.engines.losses.marginal_costs`), and with bounds, at which one more unit costs infinity and
+    one less saves minus infinity. Shown against exhaustive search by
+    `test_certificates_certificate.py::test_exchange_test_equals_brute_force` and by that of the same name in
+    `test_nearest_tree_bounds.py`.
 
     Args:
         w: weights, shape (regions,), or of cells, (regions, sizes).

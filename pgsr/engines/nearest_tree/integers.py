@@ -9,7 +9,7 @@ from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
-from pgsr.engines.nearest_tree.size_trees import RootDemand, SizeTrees, root_price
+from pgsr.engines.nearest_tree.size_trees import SizeTrees, root_price
 from pgsr.errors import ProblemError, TooLargeError
 
 SLACK = 0.25
@@ -65,15 +65,8 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float) -> tuple[f
     """
     if total == 0:  # no region may take anything at this total
         return trees.lowest_prices()
-    below, last = trees.highest_prices(), np.inf
-
-    def ask(root: float) -> RootDemand:
-        nonlocal last
-        if root > last:  # prices so far are those of a lower root price; start again from above
-            below.fill(np.inf)
-        last = root
-        return trees.find_prices(root, below)
-
+    below = trees.highest_prices()
+    ask = trees.asked(below)
     if total is None:
         ask(0.0)
         return 0.0, below

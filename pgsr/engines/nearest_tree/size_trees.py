@@ -1,6 +1,6 @@
 """The trees of some sizes, one per size, and the passes over them; see the docstring of this package."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,8 +24,7 @@ class RootDemand:
     count: int
 
     @classmethod
-    def joined(cls, parts: Iterable["RootDemand"]) -> "RootDemand":
-        parts = list(parts)
+    def joined(cls, parts: list["RootDemand"]) -> "RootDemand":
         slope, intercept = (np.concatenate([getattr(p, name) for p in parts]) for name in ("slope", "intercept"))
         return cls(slope, intercept, sum(part.count for part in parts))
 
@@ -58,8 +57,7 @@ class Windows:
     charges: np.ndarray
 
     @classmethod
-    def joined(cls, parts: Iterable["Windows"]) -> "Windows":
-        parts = list(parts)
+    def joined(cls, parts: list["Windows"]) -> "Windows":
         return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "length", "charges")))
 
     def cheapest(self, total: int | None) -> np.ndarray | None:
@@ -135,6 +133,19 @@ class SizeTrees:
         fixed = w, self.parent, self.first_child, self.n_inner, root, below, slope, intercept, active
         self._each(lambda span: kernels.find_prices(self.y, *span, *fixed))
         return RootDemand(slope, intercept, int(self.y[0].sum()))
+
+    def asked(self, below: np.ndarray) -> Callable[[float], RootDemand]:
+        """Make `find_prices` a function of the root's price, whatever it was asked before."""
+        last = np.inf
+
+        def ask(root: float) -> RootDemand:
+            nonlocal last
+            if root > last:  # prices so far are those of a lower root price; start again from above
+                below.fill(np.inf)
+            last = root
+            return self.find_prices(root, below)
+
+        return ask
 
     def lowest_prices(self) -> tuple[float, np.ndarray]:
         """Give a root price so low that nobody takes anything, and the prices below it then."""

@@ -3,7 +3,7 @@
 Prices of a tree are sums of slopes 2 w (x - y) along a branch. Where weights are far apart, a slope of a heavy region
 is large, and what its price still says of light cells below is lost in its last digits. With the set of positive leaves
 given the answer is one of least squares under consistency alone, and two passes find it from variances 1 / w, which
-only add up (`pgsr.algorithms.mean_consistency` has them for all cells positive): a leaf at 0 has the variance 0.
+only add up (`pgsr.algorithms.mean_consistency` has all cells positive): a leaf at 0 has the variance 0.
 """
 
 import numpy as np
@@ -40,28 +40,7 @@ def settled(tree: Hierarchy, y: np.ndarray, w: np.ndarray, x: np.ndarray, root: 
     return found, prices
 
 
-def _settled(
-    tree: Hierarchy, y: np.ndarray, w: np.ndarray, positive: np.ndarray, root: float
-) -> tuple[np.ndarray, np.ndarray]:
-    leaves, rate = tree.leaves, 0.5 / w[tree.leaves, None]
-    for _ in range(_ROUNDS):
-        change, prices = _passes(tree, y, w, positive, root)
-        wanted = y[leaves] + rate * prices[tree.parent[leaves]] > 0
-        if (wanted == positive).all():
-            break
-        positive = wanted
-    while True:  # ends, for the set shrinks
-        change, prices = _passes(tree, y, w, positive, root)
-        below_0 = positive & (y[leaves] + change[leaves] < 0)
-        if not below_0.any():
-            break
-        positive = positive & ~below_0
-    x = y + change
-    x[leaves] = np.where(positive, x[leaves], 0.0)
-    return x, prices
-
-
-def _passes(
+def passes(
     tree: Hierarchy, y: np.ndarray, w: np.ndarray, positive: np.ndarray, root: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute x - y and the prices that inner regions pay, where these leaves are positive and the others are 0."""
@@ -86,3 +65,24 @@ def _passes(
         up = tree.parent[below]
         change[below] += 0.5 * variance[below] * np.where(free, prices[here], 0.0)[up - here.start]
     return change, prices
+
+
+def _settled(
+    tree: Hierarchy, y: np.ndarray, w: np.ndarray, positive: np.ndarray, root: float
+) -> tuple[np.ndarray, np.ndarray]:
+    leaves, rate = tree.leaves, 0.5 / w[tree.leaves, None]
+    for _ in range(_ROUNDS):
+        change, prices = passes(tree, y, w, positive, root)
+        wanted = y[leaves] + rate * prices[tree.parent[leaves]] > 0
+        if (wanted == positive).all():
+            break
+        positive = wanted
+    while True:  # ends, for the set shrinks
+        change, prices = passes(tree, y, w, positive, root)
+        below_0 = positive & (y[leaves] + change[leaves] < 0)
+        if not below_0.any():
+            break
+        positive = positive & ~below_0
+    x = y + change
+    x[leaves] = np.where(positive, x[leaves], 0.0)
+    return x, prices

@@ -5,11 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgsr.engines.quadratic_flow.network import FlowNetwork
-from pgsr.engines.quadratic_flow.relaxation import relaxed_prices
 from pgsr.errors import ProblemError
-
-_ENOUGH = 0.1
-"""Units by which vertices may be off before prices are rounded."""
 
 _SHORT = 64
 """Visits after which a search of the first round gives up, so that pairs of vertices that are near each other find each
@@ -42,7 +38,7 @@ class IntegerFlow:
     visits: int
 
 
-def cheapest_flow(network: FlowNetwork, start: np.ndarray | None = None, near: np.ndarray | None = None) -> IntegerFlow:
+def cheapest_flow(network: FlowNetwork, start: np.ndarray, near: np.ndarray | None = None) -> IntegerFlow:
     """Find the cheapest integer flow, and integer prices that prove it.
 
         minimise    sum over arcs a  of  w[a] (x[a] - y[a])^2
@@ -59,7 +55,7 @@ def cheapest_flow(network: FlowNetwork, start: np.ndarray | None = None, near: n
     one by one where a path is near, then many at once (`phase_kernel`), and the last one by one again.
 
     Args:
-        start: prices to start from; those of `relaxed_prices` if None. Any give a cheapest flow, good ones sooner.
+        start: prices to start from. Any give a cheapest flow, those of `relaxed_prices` sooner.
         near: flows that begin as near to these as the prices permit, so that they change little where both nearly fit
             already; int64, shape (arcs,). If None those with the least that the prices permit.
 
@@ -68,12 +64,12 @@ def cheapest_flow(network: FlowNetwork, start: np.ndarray | None = None, near: n
 
     Example:
         >>> network = FlowNetwork.of([0, 0, 1], [1, 1, 0], [4, -2, 9], [1, 1, 1], [False] * 3, n_vertices=2)
-        >>> cheapest_flow(network).x.tolist()
+        >>> cheapest_flow(network, np.zeros(2)).x.tolist()
         [6, 0, 6]
     """
     from pgsr.engines.quadratic_flow import exchange_kernel
 
-    price = np.rint(relaxed_prices(network, None, _ENOUGH) if start is None else start).astype(np.int64)
+    price = np.rint(start).astype(np.int64)
     price[0] = 0
     excess = np.empty(network.n_vertices, np.int64)
     arcs = _arcs(network, near)

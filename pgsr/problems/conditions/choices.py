@@ -1,7 +1,8 @@
 """Choices between conditions: `either(a, b)`, of which one holds for every entry, as values and as numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -105,11 +106,7 @@ class Choices:
         Raises:
             ProblemError: a region, level or size is not there, numbers of entries differ, or no unknown is left.
         """
-        parts = [_numbers(choice, place) for choice in choices]
-        joined = parts[0]
-        for part in parts[1:]:
-            joined = joined.and_also(part)
-        return joined
+        return reduce(Choices.and_also, (_numbers(choice, place) for choice in choices))
 
     def and_also(self, other: "Choices") -> "Choices":
         """Put other choices behind these, over the same cells."""
@@ -157,6 +154,35 @@ class Choices:
         return int(abs(self.rows).sum(axis=1).max())
 
 
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A condition in numbers, lower <= matrix x <= upper, and what `names` its entries at some positions."""
+
+    matrix: "scipy.sparse.csr_array"
+    lower: np.ndarray
+    upper: np.ndarray
+    names: Callable[[np.ndarray], list[str]]
+    largest: int
+
+    @classmethod
+    def of(cls, condition: Condition, place: ProblemCells) -> "Compared":
+        relation = condition.relation
+        left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
+        matrix = scipy.sparse.csr_array(left.matrix - right.matrix)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        if not np.diff(matrix.indptr).all():
+            raise ProblemError(f"{condition.name} leaves no unknown; state a condition between different cells")
+
+        def names(entries: np.ndarray) -> list[str]:
+            return [f"{a} {relation} {b}" for a, b in zip(left.names(entries), right.names(entries), strict=True)]
+
+        number = right.constant - left.constant
+        lower = number if relation in ("==", ">=") else np.full(len(number), -UNBOUNDED)
+        upper = number if relation in ("==", "<=") else np.full(len(number), UNBOUNDED)
+        return cls(matrix, lower, upper, names, int(np.abs(number).max(initial=0)))
+
+
 def _product(matrix: "scipy.sparse.csr_array", values: np.ndarray) -> np.ndarray:
     """Multiply, where values may be infinite; a row without coefficients gives 0."""
     return np.add.reduceat(np.append(matrix.data * values[matrix.indices], 0.0), matrix.indptr[:-1]) * (
@@ -165,17 +191,9 @@ def _product(matrix: "scipy.sparse.csr_array", values: np.ndarray) -> np.ndarray
 
 
 def _numbers(choice: Either, place: ProblemCells) -> Choices:
-    numbers = []
-    for number, side in enumerate(choice.alternatives):
-        for condition in side:
-            left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
-            matrix = scipy.sparse.csr_array(left.matrix - right.matrix)
-            matrix.sum_duplicates()
-            matrix.eliminate_zeros()
-            if not np.diff(matrix.indptr).all():
-                raise ProblemError(f"{condition.name} leaves no unknown; state a condition between different cells")
-            numbers.append((number, condition, left, right, matrix))
-    counts = {matrix.shape[0] for *_, matrix in numbers}  # pyright: ignore[reportOptionalSubscript]
+    every = ((number, condition) for number, side in enumerate(choice.alternatives) for condition in side)
+    numbers = [(number, Compared.of(condition, place)) for number, condition in every]
+    counts = {len(compared.lower) for _, compared in numbers}
     n = max(counts)
     if counts - {1, n}:
         raise ProblemError(
@@ -184,19 +202,15 @@ def _numbers(choice: Either, place: ProblemCells) -> Choices:
     sides = len(choice.alternatives)
     blocks, lows, highs, of = [], [], [], []
     words: list[list[list[str]]] = [[[] for _ in range(sides)] for _ in range(n)]
-    for number, condition, left, right, matrix in numbers:
-        entries = np.arange(n) if matrix.shape[0] == n else np.zeros(n, np.int64)
-        bound = (right.constant - left.constant)[entries]
-        blocks.append(matrix[entries])
-        lows.append(bound if condition.relation in ("==", ">=") else np.full(n, -UNBOUNDED))
-        highs.append(bound if condition.relation in ("==", "<=") else np.full(n, UNBOUNDED))
+    for number, compared in numbers:
+        entries = np.arange(n) if len(compared.lower) == n else np.zeros(n, np.int64)
+        blocks.append(compared.matrix[entries])
+        lows.append(compared.lower[entries])
+        highs.append(compared.upper[entries])
         of.append(np.arange(n) * sides + number)
-        names = zip(left.names(entries), right.names(entries), strict=True)
-        for entry, (a, b) in enumerate(names):
-            words[entry][number].append(f"{a} {condition.relation} {b}")
-    if int(np.abs(np.concatenate([right.constant - left.constant for _, _, left, right, _ in numbers])).max()) > (
-        LARGEST_NUMBER
-    ):
+        for entry, name in enumerate(compared.names(entries)):
+            words[entry][number].append(name)
+    if any(compared.largest > LARGEST_NUMBER for _, compared in numbers):
         raise ProblemError(f"a number of {choice.name} exceeds 2^50; scale the condition down")
     return Choices(
         scipy.sparse.csr_array(scipy.sparse.vstack(blocks)),

@@ -8,8 +8,8 @@ import numpy as np
 import scipy  # which imports its submodules when they are used
 
 from pgsr.errors import ProblemError
-from pgsr.problems.conditions.choices import UNBOUNDED, Choices, Either
-from pgsr.problems.conditions.coefficients import ProblemCells, matched
+from pgsr.problems.conditions.choices import UNBOUNDED, Choices, Compared, Either
+from pgsr.problems.conditions.coefficients import ProblemCells
 from pgsr.problems.conditions.expressions import Condition
 
 if TYPE_CHECKING:
@@ -165,18 +165,10 @@ def state(conditions: Sequence[Condition | Either], place: ProblemCells) -> Cond
     for number, condition in enumerate(conditions):
         if isinstance(condition, Either):
             continue
-        left, right = matched(condition.left.resolve(place), condition.right.resolve(place), condition.name)
-        matrix = scipy.sparse.csr_array(left.matrix - right.matrix)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-        width = np.diff(matrix.indptr)
-        if not width.all():
-            raise ProblemError(f"{condition.name} leaves no unknown; state a condition between different cells")
-        number_right = right.constant - left.constant
-        low = number_right if condition.relation in ("==", ">=") else np.full(len(width), -UNBOUNDED)
-        high = number_right if condition.relation in ("==", "<=") else np.full(len(width), UNBOUNDED)
+        compared = Compared.of(condition, place)
+        matrix, low, high = compared.matrix, compared.lower, compared.upper
         first = matrix.indptr[:-1]
-        single = (width == 1) & (np.abs(matrix.data[first]) == 1)
+        single = (np.diff(matrix.indptr) == 1) & (np.abs(matrix.data[first]) == 1)
         cell, turned = matrix.indices[first[single]], matrix.data[first[single]] < 0
         _tighten(lower, sources[0], cell, np.where(turned, -high[single], low[single]), number, 1)
         _tighten(upper, sources[1], cell, np.where(turned, -low[single], high[single]), number, -1)
@@ -184,7 +176,7 @@ def state(conditions: Sequence[Condition | Either], place: ProblemCells) -> Cond
         blocks.append(scipy.sparse.csr_array(matrix[kept]))
         lows.append(low[kept])
         highs.append(high[kept])
-        names += [f"{a} {condition.relation} {b}" for a, b in zip(left.names(kept), right.names(kept), strict=True)]
+        names += compared.names(kept)
     return Conditions(
         lower,
         upper,

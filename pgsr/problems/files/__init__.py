@@ -13,10 +13,10 @@ from typing import Any
 
 from pgsr.errors import ArgumentError
 from pgsr.machine.whole_files import as_path, replacing
+from pgsr.problems.fields import ProblemFields
 from pgsr.problems.files import lp, mps, npz
 from pgsr.problems.files.builder import FileError
 from pgsr.problems.programs.formulation import NamedProgram, named
-from pgsr.problems.programs.statement import Statement
 
 _TEXTS: dict[str, tuple[Callable[[NamedProgram], Iterator[bytes]], Callable[[Iterator[str]], NamedProgram]]] = {
     ".mps": (mps.write, mps.read),
@@ -27,7 +27,7 @@ _TEXTS: dict[str, tuple[Callable[[NamedProgram], Iterator[bytes]], Callable[[Ite
 ENDINGS = (*_TEXTS, ".npz")
 
 
-def write_problem(problem: Statement, path: str | Path, names: str, shifted: bool) -> None:
+def write_problem(problem: ProblemFields, path: str | Path, names: str, shifted: bool) -> None:
     """Write a problem in the format that the file's ending names; a file of that name is replaced in one step.
 
     Args:

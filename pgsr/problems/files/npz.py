@@ -29,13 +29,13 @@ from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
 from pgsr.problems.conditions.choices import Choices
 from pgsr.problems.conditions.matrices import Conditions
+from pgsr.problems.fields import ProblemFields
 from pgsr.problems.files.builder import FileError
 from pgsr.problems.programs.formulation import NamedProgram
 from pgsr.problems.programs.names import Names
-from pgsr.problems.programs.statement import Statement
 
 
-def write(problem: Statement, program: NamedProgram, file: BinaryIO) -> None:
+def write(problem: ProblemFields, program: NamedProgram, file: BinaryIO) -> None:
     """Write the arrays of a problem and its program. The same problem gives the same bytes."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in (*_of_problem(problem), *_of_program(program)):
@@ -86,7 +86,7 @@ def program(arrays: Mapping[str, np.ndarray]) -> NamedProgram:
     )
 
 
-def _of_problem(problem: Statement) -> Iterator[tuple[str, Any]]:
+def _of_problem(problem: ProblemFields) -> Iterator[tuple[str, Any]]:
     """The fields of a problem by the kind of their values; one that is None is left out."""
     tree = problem.hierarchy
     yield "hierarchy_names", json.dumps([path[-1] for path in tree.paths])

@@ -10,6 +10,7 @@ from pgsr.data.region_ids import region_id
 from pgsr.data.views import View
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.problems.conditions.matrices import UNBOUNDED
+from pgsr.problems.fields import ProblemFields
 from pgsr.problems.programs.auxiliary import implied_rows, widened
 from pgsr.problems.programs.names import LONGEST, Names, encoded
 from pgsr.problems.programs.program import Program
@@ -19,7 +20,6 @@ from pgsr.problems.programs.rows import (
     regions_with_total,
     stated_sides,
 )
-from pgsr.problems.programs.statement import Statement
 
 MANY = 200_000
 """From here on names have the number of a region in place of its path: a file is several times smaller then."""
@@ -81,7 +81,7 @@ class NamedProgram:
         return bool(self.quadratic.any())
 
 
-def named(problem: Statement, names: str = "auto", shifted: bool = False) -> NamedProgram:
+def named(problem: ProblemFields, names: str = "auto", shifted: bool = False) -> NamedProgram:
     """State a problem as a program in its own unknowns, with names.
 
     Args:
@@ -137,7 +137,7 @@ def named(problem: Statement, names: str = "auto", shifted: bool = False) -> Nam
     return in_x if program.norm == 2 else _magnitudes(in_x, program, variables, moved)
 
 
-def row_names(problem: Statement, names: str) -> Names:
+def row_names(problem: ProblemFields, names: str) -> Names:
     """Give the names of all rows of a problem's program, in their order, without the program.
 
     Example:
@@ -156,7 +156,7 @@ def row_names(problem: Statement, names: str) -> Names:
     return rows + _renamed(cells, "distance", np.flatnonzero(problem.cell_weights))
 
 
-def names_of(problem: Statement, program: Program) -> tuple[list[str], list[str], list[str]]:
+def names_of(problem: ProblemFields, program: Program) -> tuple[list[str], list[str], list[str]]:
     """List the names of a program's own unknowns as deviations, equalities and inequalities, in its own order.
 
     Stated rows with two sides are two inequalities, of which the lower one's name ends in (low).
@@ -190,7 +190,7 @@ def _alternatives(program: Program) -> np.ndarray:
     return places - program.n
 
 
-def _added_names(problem: Statement, cells: Names, implied: Sequence[int] | np.ndarray) -> tuple[Names, Names]:
+def _added_names(problem: ProblemFields, cells: Names, implied: Sequence[int] | np.ndarray) -> tuple[Names, Names]:
     """The names of all unknowns, and of the inequalities that `auxiliary` puts behind those of cells.
 
     `implied` are the alternatives of implied rows, one each, counted from the first or from behind the last one.
@@ -209,7 +209,7 @@ def _added_names(problem: Statement, cells: Names, implied: Sequence[int] | np.n
     return cells, Names.of(rows)
 
 
-def _integer(problem: Statement, program: Program) -> np.ndarray:
+def _integer(problem: ProblemFields, program: Program) -> np.ndarray:
     """Say which unknowns are integers: all or none, but for those that choose."""
     integer = np.full(program.n, program.integer)
     if problem.conditions is not None and problem.conditions.choices is not None:
@@ -218,7 +218,7 @@ def _integer(problem: Statement, program: Program) -> np.ndarray:
 
 
 def _moved(
-    problem: Statement, program: Program, y: np.ndarray
+    problem: ProblemFields, program: Program, y: np.ndarray
 ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rows and bounds in y + z, computed in integers: equalities, order, and then rows as they were stated."""
     conditions = problem.conditions
@@ -276,7 +276,7 @@ def _renamed(cells: Names, kind: str, items: np.ndarray) -> Names:
     return Names(stems, cells.stem[items], cells.ends, cells.end[items])
 
 
-def _region_names(problem: Statement, names: str) -> list[str]:
+def _region_names(problem: ProblemFields, names: str) -> list[str]:
     paths = [region_id(path) for path in problem.hierarchy.paths]
     longest = max(len(Names.cells("consistency", [path], np.zeros(1, int)).stems[0]) for path in paths)
     too_long = longest + len(f",{problem.max_size})") > LONGEST
@@ -291,13 +291,13 @@ def _ranked(kind: str, regions: Sequence[str], lengths: np.ndarray) -> Names:
     return Names.cells(kind, regions, np.repeat(np.arange(len(lengths)), lengths), cell)
 
 
-def _cells(problem: Statement, regions: Sequence[str], kind: str) -> Names:
+def _cells(problem: ProblemFields, regions: Sequence[str], kind: str) -> Names:
     if problem.view is View.RANKED:
         return _ranked(kind, regions, np.diff(problem.first_cell))
     return Names.cells(kind, regions, problem.sizes.region_of_cell, problem.sizes.size_of_cell)
 
 
-def _rows(problem: Statement, regions: Sequence[str], added: Names) -> Names:
+def _rows(problem: ProblemFields, regions: Sequence[str], added: Names) -> Names:
     """The names of all rows, `added` ones of choices among them, in the order in which `formulate` stacks them."""
     if problem.view is View.RANKED:
         return _ranked("order", regions, np.maximum(0, np.diff(problem.first_cell) - 1))
@@ -326,7 +326,7 @@ def _told_apart(names: Sequence[str], kind: str, longest: int) -> list[str]:
     return words
 
 
-def _notes(problem: Statement, regions: Sequence[str], shifted: bool) -> tuple[str, ...]:
+def _notes(problem: ProblemFields, regions: Sequence[str], shifted: bool) -> tuple[str, ...]:
     square, magnitude = ("z^2", "|z|") if shifted else ("(x - y)^2", "|x - y|")
     distance = f"sum w {magnitude if problem.norm == 1 else square}"
     told = "the constant is part of the objective"

@@ -1,6 +1,7 @@
 """The translation of a problem into a program, block by block."""
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -8,15 +9,17 @@ from scipy import sparse
 from pgsr.data.views import View
 from pgsr.noise.measurement import Totals
 from pgsr.problems.conditions.matrices import UNBOUNDED, Conditions
+from pgsr.problems.fields import ProblemFields
 from pgsr.problems.programs.auxiliary import widened, with_choices
 from pgsr.problems.programs.program import Program
-from pgsr.problems.programs.statement import AnyStatement, Statement
 
 Block = tuple[sparse.csr_array, np.ndarray]
 """Rows and their right-hand sides."""
 
+Stated = TypeVar("Stated", bound=ProblemFields)
 
-def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = None) -> Program:
+
+def program_of(problem: ProblemFields, box: tuple[np.ndarray, np.ndarray] | None = None) -> Program:
     """Formulate any problem as a program in the unknowns z[r, i] = x[r, i] - y[r, i], row by row of regions:
 
         minimise    sum_{r,i} w[r] |z[r, i]|^norm
@@ -78,7 +81,7 @@ def program_of(problem: Statement, box: tuple[np.ndarray, np.ndarray] | None = N
     return replace(program, matrix=matrix, right=right, order=order, order_right=order_right, switch=switch)
 
 
-def with_sums(problem: AnyStatement) -> AnyStatement:
+def with_sums(problem: Stated) -> Stated:
     """Put the sums of the children in place of values without weight, which are not part of the objective.
 
     The unknowns z = x - y of such regions are then as small as those of the others, and so is what is on the right.
@@ -98,10 +101,10 @@ def with_sums(problem: AnyStatement) -> AnyStatement:
     for level in range(tree.n_levels - 2, -1, -1):
         regions = tree.level(level)
         y[regions] = np.where(unmeasured[regions, None], tree.sum_children(y, level), y[regions])
-    return replace(problem, cells=y.ravel())  # pyright: ignore[reportReturnType]
+    return replace(problem, cells=y.ravel())
 
 
-def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+def consistency_rows(problem: ProblemFields) -> tuple[sparse.csr_array, np.ndarray]:
     """Build the rows of consistency, one per inner region r and size i of the level below:
 
     f(z[r])[i] - sum_{c child of r} z[c, i] = -(f(y[r])[i] - sum_c y[c, i])
@@ -132,7 +135,7 @@ def consistency_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array((signs, (rows, columns)), shape=(start, sizes.n_cells)), np.concatenate(right)
 
 
-def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+def totals_rows(problem: ProblemFields) -> tuple[sparse.csr_array, np.ndarray]:
     """Build the rows of public totals G[r], one per region of `regions_with_total`:
 
     counts:      sum_s z[r, s] = G[r] - sum_s y[r, s]
@@ -152,7 +155,7 @@ def totals_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     return matrix, totals[regions] - matrix.astype(np.int64) @ y
 
 
-def _sums_of_regions(problem: Statement, regions: np.ndarray, data: np.ndarray) -> sparse.csr_array:
+def _sums_of_regions(problem: ProblemFields, regions: np.ndarray, data: np.ndarray) -> sparse.csr_array:
     """Build one row per region, with `data` of all cells at the region's own; data of all cells, shape (cells,)."""
     first, n = problem.sizes.first_cell, len(regions)
     widths = first[regions + 1] - first[regions]
@@ -161,7 +164,7 @@ def _sums_of_regions(problem: Statement, regions: np.ndarray, data: np.ndarray) 
     return sparse.csr_array((data[cells], (rows, cells)), shape=(n, len(data)))
 
 
-def order_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
+def order_rows(problem: ProblemFields) -> tuple[sparse.csr_array, np.ndarray]:
     """Build the rows of monotone cumulative counts, one per cell of `ordered_cells`:
 
     z[r, i] - z[r, i + 1] <= y[r, i + 1] - y[r, i]
@@ -172,7 +175,7 @@ def order_rows(problem: Statement) -> tuple[sparse.csr_array, np.ndarray]:
     return _differences(first, y.size), y[first + 1] - y[first]
 
 
-def stated_rows(problem: Statement) -> tuple[Block, Block, Block]:
+def stated_rows(problem: ProblemFields) -> tuple[Block, Block, Block]:
     """Build the rows a[k] x that `Problem.where` stated: equal to, at most and at least their bounds, the last negated:
 
     a[k] z = b[k] - a[k] y,    a[k] z <= upper[k] - a[k] y,    -a[k] z <= a[k] y - lower[k]
@@ -196,7 +199,7 @@ def stated_sides(stated: Conditions) -> tuple[np.ndarray, np.ndarray, np.ndarray
     return equal, ~equal & (stated.row_upper < UNBOUNDED), ~equal & (stated.row_lower > -UNBOUNDED)
 
 
-def regions_with_total(problem: Statement) -> np.ndarray:
+def regions_with_total(problem: ProblemFields) -> np.ndarray:
     """The regions whose public total has a row; the other totals follow from consistency."""
     if problem.totals is None:
         return np.arange(0)
@@ -207,7 +210,7 @@ def regions_with_total(problem: Statement) -> np.ndarray:
     return _not_implied(problem, totals)
 
 
-def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
+def _not_implied(problem: ProblemFields, sums: np.ndarray) -> np.ndarray:
     """The leaves, where regions are tied together and sums add up; where they do not, all, to show it."""
     tree = problem.hierarchy
     if problem.consistent and np.array_equal(sums, tree.sum_up(sums[tree.leaves])):
@@ -215,7 +218,7 @@ def _not_implied(problem: Statement, sums: np.ndarray) -> np.ndarray:
     return np.arange(tree.n_regions)
 
 
-def ordered_from(problem: Statement, level: int) -> int:
+def ordered_from(problem: ProblemFields, level: int) -> int:
     """Find the first size of a level's regions whose order with the next size is stated; K where none is.
 
     Sums of children in order are in order, and so is the number of groups.
@@ -224,7 +227,7 @@ def ordered_from(problem: Statement, level: int) -> int:
     return 0 if last or not problem.consistent else problem.sizes.max_sizes[level]
 
 
-def ordered_cells(problem: Statement) -> np.ndarray:
+def ordered_cells(problem: ProblemFields) -> np.ndarray:
     """List the cells whose order with the next size of the same region is stated, by their places among all cells."""
     tree, sizes = problem.hierarchy, problem.sizes
     found = []
@@ -234,14 +237,14 @@ def ordered_cells(problem: Statement) -> np.ndarray:
     return np.concatenate(found)
 
 
-def regions_with_least(problem: Statement) -> np.ndarray:
+def regions_with_least(problem: ProblemFields) -> np.ndarray:
     """Say in which regions size 0 has a bound of its own: in the others sums of non-negative values are there."""
     stated = np.full(problem.hierarchy.n_regions, not problem.consistent)
     stated[problem.hierarchy.leaves] = True
     return stated
 
 
-def _ranked(problem: Statement) -> Program:
+def _ranked(problem: ProblemFields) -> Program:
     """Formulate ranked sizes, every region alone: order within a region, 0 <= x <= K."""
     y, lengths = problem.cells, np.diff(problem.first_cell)
     ends = np.cumsum(lengths) - 1
