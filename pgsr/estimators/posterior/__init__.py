@@ -11,10 +11,10 @@ exactly, so the values y that were measured have these likelihoods, each up to a
 
 Ranks weigh cumulative counts, too, so in every view c[0], c[1], ... is a Markov chain whose steps are the x[s], seen
 through weights of its states (of its steps for counts). Forward-backward gives the posterior. It is exact but for two
-cuts: c[s] stays in a window, which is widened until less than 1e-9 of the mass lies at its edge, and prior masses below
-1e-12 of the largest are left out. The prior means mu are learned from the same noisy values (`prior_fit`), which costs
-no privacy, and the posterior means of all regions are projected together (`method`). docs/derivations/posterior.md
-derives all this.
+cuts: c[s] stays in a window, which is widened until less than 1e-4 of the mass (1e-9 for draws) lies at its edge, and
+prior masses below 1e-12 of the largest are left out. The prior means mu are learned from the same noisy values
+(`prior_fit`), which costs no privacy, and the posterior means of all regions are projected together (`method`).
+docs/derivations/posterior.md derives all this.
 
 Noisy totals are public once they are drawn. Cumulative counts are then measured from above, as numbers of groups larger
 than s, whose noise has the same law; what the noisy total adds or takes are groups of size 0.

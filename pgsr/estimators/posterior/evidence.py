@@ -18,10 +18,10 @@ BOXES, COUNTS = 0, 1
 """The kinds of noisy values in the compiled loops: columns and rows of a Young diagram, and counts."""
 
 BORDER = 1e-9
-"""The posterior mass at the edge of a window that is small enough for a final answer."""
+"""The posterior mass at the edge of a window that is small enough for draws and intervals."""
 
 ROUGH_BORDER = 1e-4
-"""The same for a pass that is followed by others."""
+"""The same for the search, whose last pass gives the means of a release."""
 
 CONTRADICTION = 0.5
 """The mass at an edge, after `PATIENCE`, from which on prior and noisy values contradict each other.

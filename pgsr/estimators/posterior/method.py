@@ -1,6 +1,6 @@
 """The posterior release: regions by forward-backward, then all together, then integers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -224,15 +224,20 @@ class Posterior:
         mean, variance, step_variance, prior_mean = (np.zeros(shape) for _ in range(4))
         median, shapes, log_evidence = np.zeros(shape, np.int64), np.ones(shape), np.zeros(n_regions)
         found = Marginals(mean, variance, median, step_variance, prior_mean, shapes, log_evidence)
+        learned = learn(measurement, deadline)
+        beginnings = learned.model.beginnings(learned.point)
 
-        def keep(region: int, alone: Marginals) -> None:
+        def keep(region: int) -> None:
+            deadline.check("no posterior of all regions")
+            alone = learned.marginals(region, beginnings, BORDER)
             for table, row in zip(vars(found).values(), vars(alone).values(), strict=True):
                 table[region] = row
 
-        return found, self._learned(measurement, keep, deadline)
+        Threads(WINDOW * n_cells)(keep, learned.model.evidence)  # the compiled loops release Python's lock
+        return found, learned
 
     def _means(self, measurement: Measurement, deadline: Deadline) -> tuple[np.ndarray, str]:
-        """The posterior means alone, and what is to be said of the prior.
+        """The posterior means alone, which the last pass of the search has left, and what is to be said of the prior.
 
         Raises:
             MemoryNeededError: they do not fit.
@@ -241,26 +246,8 @@ class Posterior:
         tree, n_cells = measurement.hierarchy, measurement.sizes.n_cells
         needed = LEAN_BYTES * n_cells + INNER_BYTES * tree.n_inner * (measurement.max_size + 1)
         memory.require(needed, f"the posterior of {n_cells:,} cells")
-        means = np.zeros((tree.n_regions, measurement.max_size + 1))
-
-        def keep(region: int, alone: Marginals) -> None:
-            means[region] = alone.mean
-
-        remark = self._learned(measurement, keep, deadline).remark
-        return means, remark
-
-    def _learned(self, measurement: Measurement, keep: Callable[[int, Marginals], None], deadline: Deadline) -> Learned:
-        """Learn the prior, and `keep` the posterior of every measured region under it (step 1)."""
         learned = learn(measurement, deadline)
-        beginnings = learned.model.beginnings(learned.point)
-
-        def improve(region: int) -> None:
-            deadline.check("no posterior of all regions")
-            keep(region, learned.marginals(region, beginnings, BORDER))
-
-        threads = Threads(WINDOW * learned.model.sizes.n_cells)  # the compiled loops release Python's lock
-        threads(improve, learned.model.evidence)
-        return learned
+        return np.array(learned.seen.mean), learned.remark
 
     def __repr__(self) -> str:
         defaults = Posterior()
