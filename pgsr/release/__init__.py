@@ -4,12 +4,11 @@
 |-----------------|--------------------------------------------------------------------------------------------|
 | `plan`          | `forecast`, `epsilon_for`: errors of the release on a stand-in, and the epsilon for them   |
 | `make`          | `publish` and `finish`: read, charge, measure, write, check; `outline`, `selftest`         |
-| `checks`        | `check`, for which nobody needs the data: conditions, replay, law of the noise             |
-| `read`          | `read_release`, a published folder as values; its intervals                                |
+| `checks`        | `check`, for which nobody needs the data; `read_release`, a folder as values               |
 | `configuration` | what a user writes: the TOML file, its keys and its errors                                 |
 | `folder`        | what is published: every file, written and read back                                       |
-| `stated`        | the public terms, checked, and `Plan`, what they come to on every level                    |
-| `publishing`    | what releases and populations share: places, digests, signature, the frame of a check      |
+| `terms`         | the public terms, checked, and `Plan`, what they come to on every level                    |
+| `publishing`    | a folder that is published: places, digests, signature, what is said meanwhile             |
 | `ledger`        | what may be spent on a data set, and every charge                                          |
 
 From three data frames to a folder; `publish` also takes the name of a TOML file (`pgsr release --example` prints one):

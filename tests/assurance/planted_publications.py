@@ -51,7 +51,7 @@ def published(patch: MonkeyPatch, name: str, value: Callable[["Seen", Path], Any
         return with_field
 
     around(patch, writing, "_write", written)
-    patch.setattr(manifest, "FIELDS", (*manifest.FIELDS, name))
+    patch.setattr(manifest, "OF_ANSWER", (*manifest.OF_ANSWER, name))
 
 
 class Seen:

@@ -14,8 +14,7 @@ from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
 from pgsr.release.ledger.errors import LedgerError
-from pgsr.release.ledger.relation import steps
-from pgsr.release.ledger.sums import counted, fits, spent
+from pgsr.release.ledger.sums import counted, fits, spent, steps
 
 Law = dict[object, Fraction]
 

@@ -89,7 +89,7 @@ CAUSES: list[tuple[Forgery, str]] = [
     (lambda target: os.truncate(target / artefact.MEASUREMENT, 900), "measurement.parquet is no whole Parquet file"),
     (partial(raw, artefact.MANIFEST, lambda data: b"\xff" + data), "no text in UTF-8; get the folder anew"),
     (partial(raw, artefact.REGIONS, lambda data: data + b"\xff"), "no text in UTF-8; get the folder anew"),
-    (partial(text, artefact.MANIFEST, '"max_quantity": 1', '"max_quantity": 1e400'), "1e400 is no number"),
+    (partial(text, artefact.MANIFEST, '"max_quantity": 1', '"max_quantity": 1e400'), "not JSON compliant"),
     (rows, "counts.parquet has 100,000 rows; its regions and sizes have"),
 ]
 

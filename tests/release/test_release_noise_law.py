@@ -23,8 +23,7 @@ from pgsr.release.checks.noise_law import (
     judge,
     probability_beyond,
 )
-from pgsr.release.checks.noise_residuals import measured_below
-from pgsr.release.checks.residuals import ResidualFamily
+from pgsr.release.checks.noise_residuals import ResidualFamily, measured_below
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(12) for j in range(2 + i)])
 TRUTH = CountOfCounts(TREE, rng_of(7).poisson(4, (TREE.leaves.stop - TREE.leaves.start, 31)), "d")

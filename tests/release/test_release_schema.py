@@ -68,8 +68,8 @@ def keys_read(monkeypatch, read) -> dict[str, set[str]]:
 
 
 def keys_of(table: DeclaredTable) -> set[str]:
-    """The declared keys, and arrays of tables."""
-    return {member.name for member in table.members if isinstance(member, Key) or member.many}
+    """The declared keys."""
+    return {member.name for member in table.members if isinstance(member, Key)}
 
 
 def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
@@ -77,7 +77,7 @@ def test_the_reading_code_reads_the_declared_keys(tmp_path, monkeypatch):
     found = keys_read(monkeypatch, lambda: ReleaseConfig.read(path))
     assert found[""] == keys_of(CONFIGURATION) | {"publication"}
     assert found["publication"] == keys_of(CONFIGURATION.known["publication"])
-    tables = {member.name for member in CONFIGURATION.members if isinstance(member, DeclaredTable) and not member.many}
+    tables = {member.name for member in CONFIGURATION.members if isinstance(member, DeclaredTable)}
     assert tables == {*TABLE_NAMES, "publication"}
 
 

@@ -17,7 +17,7 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import publish
 from pgsr.release.checks.noise_law import families, judge
-from pgsr.release.checks.split_residuals import DOUBT
+from pgsr.release.checks.noise_residuals import DOUBT
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.terms.kinds import Kind
 

@@ -21,7 +21,6 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, check, outline, publish, read_release
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.terms.kinds import Kind
 from pgsr.release.terms.plan import Plan
@@ -73,10 +72,8 @@ def config(
 
 def known(folder: Path) -> tuple[Plan, Measurement]:
     plan, secure = manifest.plan_of(json.loads((folder / artefact.MANIFEST).read_text()))
-    columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
-    tree, totals = released_tables.read_regions(folder / artefact.REGIONS, plan, columns)
-    about = tree, totals, plan, columns, facts
-    values = released_tables.read_measurement(folder / artefact.MEASUREMENT, *about)
+    tree, totals = released_tables.read_regions(folder / artefact.REGIONS, plan)
+    values = released_tables.read_measurement(folder / artefact.MEASUREMENT, tree, totals, plan, secure)
     return plan, plan.measured(tree, cells_of(values), totals, secure)
 
 

@@ -12,7 +12,6 @@ from pgsr import Hierarchy
 from pgsr.noise import Measurement
 from pgsr.release import ReleaseConfig, Terms
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns
 from pgsr.release.make.files import UNFINISHED, _write, write_measurement
 from pgsr.release.publishing import digests
 
@@ -36,10 +35,8 @@ class Target:
     def known(self) -> tuple[Terms, Hierarchy, np.ndarray, np.ndarray]:
         """Terms, regions, totals and noisy values, as they stand in the folder."""
         plan, secure = manifest.plan_of(self.fields)
-        columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
-        tree, totals = released_tables.read_regions(self / artefact.REGIONS, plan, columns)
-        about = tree, totals, plan, columns, facts
-        cells = released_tables.read_measurement(self / artefact.MEASUREMENT, *about)
+        tree, totals = released_tables.read_regions(self / artefact.REGIONS, plan)
+        cells = released_tables.read_measurement(self / artefact.MEASUREMENT, tree, totals, plan, secure)
         found = plan.measured(tree, cells, totals, secure)
         if found.has_ranks:
             return plan.terms, tree, totals, found.rows

@@ -2,7 +2,7 @@
 
 Some numbers of a release are known twice, and what remains of them is noise alone: a region less those below it,
 R[r, s] = y[r, s] - sum over children c of y[c, s], and a region's last cumulative count, or sum of counts, less its
-number of groups G[r]. Ranked sizes have no such numbers. `noise_residuals` and `split_residuals` find them.
+number of groups G[r]. Ranked sizes have no such numbers. `noise_residuals` finds them.
 
 Under the stated laws the law P0 of every R is known exactly. |R| is sorted into bins, and for other scales with bin
 probabilities P1 the product over independent residuals of P1(bin) / P0(bin) has expectation 1 if the statement is true.
@@ -31,9 +31,7 @@ from pgsr.noise.root_in_steps import log_pmf_of_rest
 from pgsr.noise.shares_by_root import candidates
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.shapes import Shape
-from pgsr.release.checks.noise_residuals import families
-from pgsr.release.checks.residuals import ResidualFamily, Sum
-from pgsr.release.checks.split_residuals import DOUBT
+from pgsr.release.checks.noise_residuals import DOUBT, ResidualFamily, Sum, families
 
 FALSE_ALARM = 1e-9
 """The largest chance that noise of the stated law is called wrong."""

@@ -14,12 +14,7 @@ from pgsr.release.terms.excess import with_sizes_below
 
 
 def intervals_of(
-    published: Published,
-    statistics: Sequence[str],
-    level: Fraction,
-    kind: str,
-    number: int,
-    seed: str,
+    published: Published, statistics: Sequence[str], level: Fraction, kind: str, number: int, seed: str
 ) -> list[Intervals]:
     """Give intervals of statistics of every region, all of the same draws or replicates.
 

@@ -2,27 +2,29 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
+from pgsr.machine.progress import steps
 from pgsr.methods.method import Result
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composition import composed
 from pgsr.release.checks import noise_law
+from pgsr.release.checks.check_base import FolderCheck, OpenError
 from pgsr.release.checks.judgement import answer_of, broken, certificate_of
-from pgsr.release.checks.near_replay import Differences
+from pgsr.release.checks.near_replay import roundings
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns, percent
+from pgsr.release.folder.columns import percent
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
 from pgsr.release.folder.summary import summary
 from pgsr.release.publishing import digests
-from pgsr.release.publishing.check_base import FolderCheck, OpenError
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
@@ -71,13 +73,17 @@ def check(
 class ReleaseCheck(FolderCheck):
     """The check of a release; each step adds to what is known of the folder, or raises what is wrong."""
 
-    def names(self) -> tuple[str, ...]:
-        return artefact.FILES
-
-    def largest(self) -> Mapping[str, int]:
-        return artefact.LARGEST
+    def report(self) -> Report:
+        """Take all steps."""
+        findings, checks = [], self.steps()
+        with steps("checking", len(checks)) as done:
+            for name, check_one in checks:
+                findings.append(self.find(name, check_one))
+                done()
+        return Report(self.path, tuple(findings))
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
+        """List the steps in order, each with the name of its finding."""
         return [
             ("files", self.files),
             ("digests", self.digests),
@@ -103,12 +109,11 @@ class ReleaseCheck(FolderCheck):
         fields = manifest.read((self.path / artefact.MANIFEST).read_bytes().decode())
         plan, secure = manifest.plan_of(fields)
         self.known |= {"fields": fields, "plan": plan, "secure": secure}
-        _compare("files", fields["files"], {n: digests.digest(self.path / n) for n in artefact.DIGESTED})
-        return "exactly the fields that may be published, and the digests of the other files"
+        return "the terms of a release"
 
     def regions(self) -> str:
         stated = self.need("plan")
-        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, stated, Columns.of(stated))
+        tree, totals = released_tables.read_regions(self.path / artefact.REGIONS, stated)
         if (
             stated.terms.totals is not Totals.ROOT
             and (totals[: tree.n_inner] != tree.sum_up(totals[tree.leaves])[: tree.n_inner]).any()
@@ -119,29 +124,26 @@ class ReleaseCheck(FolderCheck):
             raise ReleaseError(f"{n_stated:,} thresholds are stated for {tree.n_regions:,} regions")
         plan = Plan.of(stated.terms, tree.regions_per_level, stated.from_root)
         require_publishable(plan, tree)
-        self.known |= {"tree": tree, "totals": totals, "plan": plan, "columns": Columns.of(plan)}
+        self.known |= {"tree": tree, "totals": totals, "plan": plan}
         return f"{tree.n_regions:,} regions on {tree.n_levels} levels, {int(totals[0]):,} groups"
 
     def budget(self) -> str:
         plan, tree, fields = self.need("plan"), self.need("tree"), self.need("fields")
-        self.known["derived"] = manifest.plan_fields(plan, self.need("secure"))
         terms, n = plan.terms, tree.n_levels
         noises = [*(level.noise for level in plan.levels), *[plan.totals_noise] * n]
         sensitivities = [*(level.sensitivity for level in plan.levels), *[terms.totals_sensitivity] * n]
         if not composed(noises, sensitivities).within(terms.total):
             raise ReleaseError(f"the levels together spend more than {terms.total}")
-        for name, value in self.known["derived"].items():
-            if name != "privacy_claim":
-                _compare(name, fields[name], value)
-        return f"shares, budgets, sensitivities and laws of noise agree; {terms.total} in all, exactly"
+        known = {name: fields.get(name) for name in manifest.OF_ANSWER}
+        known["files"] = {name: digests.digest(self.path / name) for name in artefact.DIGESTED}
+        self._require_manifest(manifest.plan_fields(plan, self.need("secure")) | known)
+        return f"shares, budgets, sensitivities, laws of noise and digests agree; {terms.total} in all, exactly"
 
     def measurement(self) -> str:
         plan, tree, secure = self.need("plan"), self.need("tree"), self.need("secure")
-        facts, totals = manifest.facts(plan.terms, secure, "measurement"), self.need("totals")
-        about = tree, totals, plan, self.need("columns"), facts
-        measurement = plan.measured(
-            tree, released_tables.read_measurement(self.path / artefact.MEASUREMENT, *about), totals, secure
-        )
+        path, totals = self.path / artefact.MEASUREMENT, self.need("totals")
+        values = released_tables.read_measurement(path, tree, totals, plan, secure)
+        measurement = plan.measured(tree, values, totals, secure)
         if plan.from_root is not None:
             if measurement.view_of(0) is not View.CUMULATIVE:
                 raise ReleaseError("thresholds follow from the root, and it is not measured in cumulative counts")
@@ -188,17 +190,14 @@ class ReleaseCheck(FolderCheck):
         )
 
     def counts(self) -> str:
-        plan, tree, columns = self.need("plan"), self.need("tree"), self.need("columns")
-        terms, facts = plan.terms, manifest.facts(plan.terms, self.need("secure"), "counts")
-        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, plan, columns, facts)
+        plan, tree = self.need("plan"), self.need("tree")
+        found = released_tables.read_counts(self.path / artefact.COUNTS, tree, plan, self.need("secure"))
         self.known["counts"] = found
         self.known["broken"] = broken(plan, self.need("measurement"), found)
         table = pq.read_table(self.path / artefact.COUNTS)
-        if terms.intervals is not None:
+        if plan.terms.intervals is not None:
             self.known["ends"] = released_tables.read_ends(self.path / artefact.COUNTS, tree, plan)
-        text, listed = released_tables.csv_bytes(table), self.path / artefact.COUNTS_CSV
-        if listed.stat().st_size != len(text) or listed.read_bytes() != text:
-            raise ReleaseError(f"{artefact.COUNTS_CSV} is not what {artefact.COUNTS} is as CSV")
+        artefact.require_same(self.path / artefact.COUNTS_CSV, released_tables.csv_bytes(table))
         for name in (artefact.COUNTS, artefact.MEASUREMENT):
             require_plain(self.path / name)
         return f"counts of every region and {self._sizes}, the same in all files"
@@ -214,26 +213,26 @@ class ReleaseCheck(FolderCheck):
         fields = self.need("fields")
         found = certificate_of(plan, measurement, counts, self._replayed())
         status = self._replayed().status.name
-        for name, value in manifest.answer_fields(measurement, status, found, counts).items():
-            _compare(name, fields[name], value)
+        self._require_manifest(fields | manifest.answer_fields(measurement, status, found, counts))
         if found.objective is None:
             return "no problem was stated, so there is no bound; the distance to the noisy values is right"
         optimal = f"proved optimal by {found.bound_by}" if found.optimal else "feasible, with no proof of optimality"
         return f"{found.problem}: objective {found.objective:,}, {optimal}"
 
     def replay(self) -> str:
-        terms, method = self.need("plan").terms, self.need("fields")["method"]
+        terms, method = self.need("plan").terms, repr(self.need("plan").mechanism.post)
         released, found = self.need("counts"), answer_of(self._replayed())
         if self._is_table_of(found):
             return f"{method} gives the same counts from the noisy values, every one"
-        differ = self.other_versions(manifest.PACKAGES)
+        stated, here = self.need("fields")["versions"], manifest.versions()
+        differ = {name: version for name, version in here.items() if version != stated[name]}
         hint = f"; here other versions run, {differ}" if differ else ""
         if terms.max_sizes is not None:
             return self._as_good(released, found, hint)
         if not terms.kind.is_joint:
             raise ReleaseError(f"{method} gives other counts from the noisy values{hint}")
-        apart = Differences.between(released_tables.dense(released), released_tables.dense(found))
-        if not (apart.tolerable and self._is_table_of(released)):
+        tolerable, apart = roundings(released_tables.dense(released), released_tables.dense(found))
+        if not (tolerable and self._is_table_of(released)):
             raise ReleaseError(f"{method} gives other counts from the noisy values: {apart}{hint}")
         return f"{method} gives the same counts from the noisy values up to rounding: {apart}"
 
@@ -243,7 +242,7 @@ class ReleaseCheck(FolderCheck):
         Raises:
             ReleaseError: they are not, or their table is not what a release writes.
         """
-        method = self.need("fields")["method"]
+        method = repr(self.need("plan").mechanism.post)
         certificate = certificate_of(self.need("plan"), self.need("measurement"), released, self._replayed())
         differ = sum(int(np.count_nonzero(x != y)) for x, y in zip(released.tables, found.tables, strict=True))
         if not differ:
@@ -282,9 +281,11 @@ class ReleaseCheck(FolderCheck):
             artefact.SUMMARY: summary(*about),
         }
         for name, text in wanted.items():
-            if (self.path / name).read_bytes() != text.encode():
-                raise ReleaseError(f"{name} does not say what the manifest and the tables say")
+            artefact.require_same(self.path / name, text.encode())
         return f"{', '.join(wanted)} say what the manifest and the tables say"
+
+    def _require_manifest(self, fields: Mapping[str, Any]) -> None:
+        artefact.require_same(self.path / artefact.MANIFEST, manifest.written(fields).encode())
 
     @property
     def _sizes(self) -> str:
@@ -302,9 +303,8 @@ class ReleaseCheck(FolderCheck):
 
     def _is_table_of(self, counts: Estimate) -> bool:
         """Tell whether the table of counts is, with its facts and order, what a release writes of these counts."""
-        plan, columns = self.need("plan"), self.need("columns")
-        facts = manifest.facts(plan.terms, self.need("secure"), "counts")
-        expected = released_tables.counts_table(counts.counts(), plan, columns, facts, self.known.get("ends"))
+        about = self.need("plan"), self.need("secure"), self.known.get("ends")
+        expected = released_tables.counts_table(counts.counts(), *about)
         return pq.read_table(self.path / artefact.COUNTS).equals(expected, check_metadata=True)
 
     def _totals_kept(self) -> str:
@@ -323,15 +323,3 @@ def _require_follow(stated: FromRoot, follows: FromRoot) -> None:
         raise ReleaseError(
             f"the thresholds of {wrong:,} regions do not follow from the noisy root and the public numbers of groups"
         )
-
-
-def _compare(name: str, have: object, want: object) -> None:
-    """Raise a `ReleaseError` that names the first entry of a field of the manifest that is not what it should be."""
-    if isinstance(have, dict) and isinstance(want, dict) and have.keys() == want.keys():
-        for key in want:
-            _compare(f"{name}.{key}", have[key], want[key])
-    elif isinstance(have, list) and isinstance(want, list) and len(have) == len(want):
-        for place, (ours, theirs) in enumerate(zip(have, want, strict=True)):
-            _compare(f"{name}[{place}]", ours, theirs)
-    elif type(have) is not type(want) or have != want:
-        raise ReleaseError(f"{name} of the manifest is {have!r}; from the files it is {want!r}")

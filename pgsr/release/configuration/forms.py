@@ -125,20 +125,8 @@ def _all_fit(values: Iterable[object], schema: Schema) -> bool:
 
 
 _WORDS = {
-    *(
-        "anyOf",
-        "type",
-        "enum",
-        "minLength",
-        "maxLength",
-        "pattern",
-        "minimum",
-        "maximum",
-        "items",
-        "minItems",
-        "maxItems",
-    ),
-    *("uniqueItems", "additionalProperties"),
+    *("anyOf", "type", "enum", "minLength", "maxLength", "pattern", "minimum", "maximum", "items", "minItems"),
+    *("maxItems", "uniqueItems", "additionalProperties"),
 }
 _NUMBER = r"^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$|^[0-9]+/[0-9]+$"
 

@@ -1,7 +1,7 @@
 """Declare the tables of a configuration: every key once, for the check of a file and for its JSON schema."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -42,11 +42,9 @@ class DeclaredTable:
         name: as in [name].
         description: one sentence for those who write the file.
         members: keys and tables, in the order in which the schema lists them.
-        required: whether it has to be there.
         one_of: choices, each a tuple of sets of keys of which exactly one is given.
         not_both: keys that exclude each other.
         apart: keys that only the reading code knows.
-        many: whether there may be any number of it, each below a line [[name]].
 
     Example:
         >>> from pgsr.release.configuration.forms import COUNT, TEXT
@@ -59,16 +57,19 @@ class DeclaredTable:
     name: str
     description: str
     members: "tuple[Key | DeclaredTable, ...]"
-    required: bool = False
     one_of: tuple[tuple[tuple[str, ...], ...], ...] = ()
     not_both: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
-    many: bool = False
 
     @property
     def known(self) -> "dict[str, Key | DeclaredTable]":
         """The keys and tables in it, by name."""
         return {member.name: member for member in self.members}
+
+    @property
+    def required(self) -> list[str]:
+        """The names of the keys that have to be there."""
+        return [member.name for member in self.members if isinstance(member, Key) and member.required]
 
 
 def require(table: DeclaredTable, values: Mapping[str, Any]) -> None:
@@ -81,8 +82,7 @@ def require(table: DeclaredTable, values: Mapping[str, Any]) -> None:
 def complete(table: DeclaredTable, values: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in the defaults of all keys that are left out, after `require`; arrays become tuples.
 
-    A table that is left out is None, one of which there may be any number an empty tuple. Those that are there are
-    complete, too, but for the ones of which there may be any number.
+    A table that is left out is None; those that are there are complete, too.
 
     Example:
         >>> from pgsr.release.configuration.forms import COUNT, TEXT
@@ -94,8 +94,6 @@ def complete(table: DeclaredTable, values: Mapping[str, Any]) -> dict[str, Any]:
     for name, member in table.known.items():
         if isinstance(member, Key):
             found.setdefault(name, None if member.required else member.default)
-        elif member.many:
-            found.setdefault(name, ())
         else:
             found[name] = complete(member, values[name]) if name in values else None
     return found
@@ -106,7 +104,7 @@ def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = No
     if not isinstance(values, dict):
         return [_no_table(table.name, values)]
     root, known = root or table, table.known
-    missing = [member.name for member in table.members if member.required and member.name not in values]
+    missing = [name for name in table.required if name not in values]
     unknown = [key for key in values if key not in known and key not in table.apart]
     choices = [key for sets in table.one_of for key in chain(*sets) if values.keys().isdisjoint(chain(*sets))]
     meant = {near: key for key in unknown if (near := nearest(key, missing + choices))}
@@ -115,8 +113,6 @@ def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = No
         member = known.get(key)
         if key in unknown:
             found.append(f"{shown_key(key, table.name)} is unknown{_hint(key, table, root, meant)}")
-        elif isinstance(member, DeclaredTable) and member.many:
-            found += _faults_of_many(member, value, root)
         elif isinstance(member, DeclaredTable):
             found += faults(member, value, root)
         elif member is not None:
@@ -124,15 +120,6 @@ def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = No
             found += [f"{shown_key(key, table.name)} {fault}"] if fault else []
     found += [_missing(name, table) for name in missing if name not in meant]
     return found + list(_contradictions(table, values | dict.fromkeys(meant)))
-
-
-def _faults_of_many(table: DeclaredTable, values: object, root: DeclaredTable) -> list[str]:
-    """List what is wrong with the tables of an array, each by its number."""
-    if not isinstance(values, list):
-        return [f"{table.name} is {shown(values)}, {kind_of(values)}; write [[{table.name}]] before each of them"]
-    alone = replace(table, name="", many=False)
-    pairs = [(number, faults(alone, value, root)) for number, value in enumerate(values, 1)]
-    return [f"[[{table.name}]] number {number}: {fault}" for number, found in pairs for fault in found]
 
 
 def shown_key(key: str, table: str) -> str:
@@ -143,10 +130,9 @@ def shown_key(key: str, table: str) -> str:
 def json_schema(table: DeclaredTable) -> dict[str, Any]:
     """The JSON schema of a table and everything in it (draft 2020-12)."""
     properties = {member.name: _property(member) for member in table.members}
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    required = [member.name for member in table.members if member.required]
-    if required:
-        schema["required"] = required
+    schema: dict[str, Any] = {"description": table.description, "type": "object", "properties": properties}
+    if table.required:
+        schema["required"] = table.required
     schema["additionalProperties"] = False
     choices = [{"oneOf": [_alone(keys, sets) for keys in sets]} for sets in table.one_of]
     if len(choices) == 1:
@@ -159,10 +145,8 @@ def json_schema(table: DeclaredTable) -> dict[str, Any]:
 
 
 def _property(member: Key | DeclaredTable) -> dict[str, Any]:
-    if isinstance(member, DeclaredTable) and member.many:
-        return {"description": member.description, "type": "array", "items": json_schema(member)}
     if isinstance(member, DeclaredTable):
-        return {"description": member.description, **json_schema(member)}
+        return json_schema(member)
     default = {} if member.default is REQUIRED or member.default is None else {"default": member.default}
     return {"description": member.description, **member.form.schema, **default}
 
@@ -187,8 +171,7 @@ def _hint(key: str, table: DeclaredTable, root: DeclaredTable, meant: dict[str, 
 
 def _missing(name: str, table: DeclaredTable) -> str:
     member = table.known[name]
-    if isinstance(member, DeclaredTable):
-        return f"the table [{name}] is missing; write [{name}] and its keys below it"
+    assert isinstance(member, Key), "no table has to be there"
     return f"{shown_key(name, table.name)} is missing; write {name} = ... with {member.form.wanted}"
 
 

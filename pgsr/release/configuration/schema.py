@@ -28,16 +28,12 @@ def schema_text() -> str:
         ['data_set', 'max_size', 'mechanism', 'output', 'ledger']
     """
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of pgsr release"}
-    return json.dumps({**head, **_described(CONFIGURATION)}, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps({**head, **json_schema(CONFIGURATION)}, indent=1, ensure_ascii=False) + "\n"
 
 
 def stored_schema() -> str:
     """The text of the schema file in the package, which `schema_text` wrote."""
     return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
-
-
-def _described(table: DeclaredTable) -> dict[str, object]:
-    return {"description": table.description, **json_schema(table)}
 
 
 _LEVEL_NAMES = Form(
@@ -59,15 +55,11 @@ def _text(longest: int) -> Form:
     )
 
 
-_THRESHOLD = Form(
-    f'{forms.WHOLE.wanted}, or "{BY_ROOT}"',
-    {"anyOf": [forms.WHOLE.schema, {"type": "string", "enum": [BY_ROOT]}]},
-)
+def _or_root(form: Form) -> Form:
+    """The form of a value that may follow from the noisy root instead."""
+    by_root = {"type": "string", "enum": [BY_ROOT]}
+    return Form(f'{form.wanted}, or "{BY_ROOT}"', {"anyOf": [form.schema, by_root]})
 
-_SHARES = Form(
-    f'{forms.EXACTS.wanted}, or "{BY_ROOT}"',
-    {"anyOf": [forms.EXACTS.schema, {"type": "string", "enum": [BY_ROOT]}]},
-)
 
 _REGION = Key(
     "region",
@@ -205,7 +197,7 @@ CONFIGURATION = DeclaredTable(
         ),
         Key(
             "threshold",
-            _THRESHOLD,
+            _or_root(forms.WHOLE),
             "For kuo, bottom_up, posterior and two_stage, a public size: cumulative counts of the sizes below it are "
             'measured and, rank by rank, what groups have beyond it. Or "root": the root is measured first, in '
             "cumulative counts with its own share of epsilon, and the thresholds of all other regions follow from its "
@@ -214,7 +206,7 @@ CONFIGURATION = DeclaredTable(
         ),
         Key(
             "shares",
-            _SHARES,
+            _or_root(forms.EXACTS),
             'Parts of epsilon per level, root first, that add up to 1. Or "root", with threshold = "root" and a plain '
             "epsilon: the noisy root chooses them, too. Equal if left out.",
             None,

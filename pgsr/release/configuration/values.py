@@ -33,13 +33,9 @@ def fields_of(values: Mapping[str, Any], folder: Path, here: Collection[str]) ->
     output, ledger, sign = (
         told[key] and (Path() if key in here else folder) / told[key] for key in ("output", "ledger", "sign")
     )
-    written = {"output": output, "ledger": ledger, "log": folder / (told["log"] or f"{output.name}-private.log")}
-    return {
-        "terms": _terms(told),
-        **written,
-        "sign": sign,
-        **_tables(values, folder),
-    }
+    log = folder / (told["log"] or f"{output.name}-private.log")
+    places = {"output": output, "ledger": ledger, "log": log, "sign": sign}
+    return {"terms": _terms(told), **places, **_tables(values, folder)}
 
 
 def _terms(told: Mapping[str, Any]) -> Terms:

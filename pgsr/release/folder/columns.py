@@ -32,27 +32,7 @@ class Column:
     required: bool = True
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The columns of every table of a release.
-
-    Attributes:
-        counts: of counts.parquet and counts.csv.
-        regions: of regions.csv.
-        measurement: of measurement.parquet.
-    """
-
-    counts: list[Column]
-    regions: list[Column]
-    measurement: list[Column]
-
-    @classmethod
-    def of(cls, plan: Plan) -> "Columns":
-        """Describe the tables of a release under this plan."""
-        return cls(_counts_columns(plan), _regions_columns(plan), _measurement_columns(plan))
-
-
-def _counts_columns(plan: Plan) -> list[Column]:
+def counts_columns(plan: Plan) -> list[Column]:
     """The columns of counts.parquet and counts.csv: the released counts, and their intervals where there are some."""
     terms, groups = plan.terms, plan.terms.publication.group_name
     if terms.max_sizes is None:
@@ -85,17 +65,13 @@ def _counts_columns(plan: Plan) -> list[Column]:
     return [*columns, Column("lower", "integer", lower), Column("upper", "integer", upper)]
 
 
-def _measurement_columns(plan: Plan) -> list[Column]:
+def measurement_columns(plan: Plan) -> list[Column]:
     """The columns of measurement.parquet: the noisy values that everything else was computed from."""
     terms, groups = plan.terms, plan.terms.publication.group_name
     if terms.view is MeasuredView.COUNTS:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
-        return [
-            *_region_columns(terms.publication.group_name, plan.names),
-            _size(plan),
-            _noisy("noisy_count", value),
-        ]
+        return [*_region_columns(groups, plan.names), _size(plan), _noisy("noisy_count", value)]
     last = f"the size {terms.largest}" if terms.max_sizes is None else "the last class of a level"
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
@@ -105,6 +81,26 @@ def _measurement_columns(plan: Plan) -> list[Column]:
     if terms.view is MeasuredView.SPLIT:
         return [*_region_columns(groups, plan.names), *_split_columns(terms, columns)]
     return [*_region_columns(groups, plan.names), *columns]
+
+
+def regions_columns(plan: Plan) -> list[Column]:
+    """The columns of regions.csv: the regions, parents first."""
+    region, level, level_name, leaf, *places = _region_columns(plan.terms.publication.group_name, plan.names)
+    return [
+        region,
+        Column("parent_id", "string", "The region_id of the region directly above; empty for the first region.", False),
+        level,
+        level_name,
+        leaf,
+        *places,
+        Column(
+            "groups",
+            "integer",
+            f"Number of {plan.terms.publication.group_name} of all sizes where it is published exactly, or (with noisy "
+            "totals) its noisy value, made to add up over regions; empty where it is not published by itself.",
+            False,
+        ),
+    ]
 
 
 def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
@@ -137,26 +133,6 @@ def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
     ]
 
 
-def _regions_columns(plan: Plan) -> list[Column]:
-    """The columns of regions.csv: the regions, parents first."""
-    region, level, level_name, leaf, *places = _region_columns(plan.terms.publication.group_name, plan.names)
-    return [
-        region,
-        Column("parent_id", "string", "The region_id of the region directly above; empty for the first region.", False),
-        level,
-        level_name,
-        leaf,
-        *places,
-        Column(
-            "groups",
-            "integer",
-            f"Number of {plan.terms.publication.group_name} of all sizes where it is published exactly, or (with noisy "
-            "totals) its noisy value, made to add up over regions; empty where it is not published by itself.",
-            False,
-        ),
-    ]
-
-
 _SIZE_CLASS = Column(
     "size_class",
     "string",
@@ -181,14 +157,10 @@ def _region_columns(groups: str, names: Sequence[str]) -> list[Column]:
             f"Whether no region lies below. All {groups} lie in such regions, and again in the "
             "regions above them: sum over rows with is_leaf = true, or over one level, never over all rows.",
         ),
-        *_name_columns(names),
-    ]
-
-
-def _name_columns(names: Sequence[str]) -> list[Column]:
-    return [
-        Column(name, "string", f"Name of the region, or of the one it lies in, on level {level}.", level == 0)
-        for level, name in enumerate(names)
+        *(
+            Column(name, "string", f"Name of the region, or of the one it lies in, on level {level}.", level == 0)
+            for level, name in enumerate(names)
+        ),
     ]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgsr.release.folder import artefact
-from pgsr.release.folder.columns import Column, Columns
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.folder.manifest import plan_of
 from pgsr.release.folder.words import title
 from pgsr.release.publishing import digests
@@ -24,25 +24,19 @@ def package_text(folder: Path, manifest: dict[str, Any]) -> str:
         manifest: its terms; fields that are written after the tables are not read.
     """
     plan, _ = plan_of(manifest)
-    terms, columns, words = plan.terms, Columns.of(plan), plan.terms.publication
+    words = plan.terms.publication
     package = {
         "profile": "data-package",
         "name": _plain(manifest["data_set"].lower(), "release"),
         "title": title(manifest),
-        "description": f"{manifest['privacy_claim']}; {terms.total} in all. README.txt says more.",
+        "description": f"{manifest['privacy_claim']}; {plan.terms.total} in all. README.txt says more.",
         **_contributors(words),
         **_licences(words),
         "resources": [
-            _resource(folder, artefact.COUNTS_CSV, "released counts", columns.counts, ["region_id", "group_size"]),
-            _resource(folder, artefact.COUNTS, "released counts", columns.counts, ["region_id", "group_size"]),
-            _resource(folder, artefact.REGIONS, "regions", columns.regions, ["region_id"]),
-            _resource(
-                folder,
-                artefact.MEASUREMENT,
-                "noisy values",
-                columns.measurement,
-                [c.name for c in columns.measurement if c.name in ("region_id", "group_size", "rank")],
-            ),
+            _resource(folder, artefact.COUNTS_CSV, "released counts", counts_columns(plan)),
+            _resource(folder, artefact.COUNTS, "released counts", counts_columns(plan)),
+            _resource(folder, artefact.REGIONS, "regions", regions_columns(plan)),
+            _resource(folder, artefact.MEASUREMENT, "noisy values", measurement_columns(plan)),
         ],
     }
     return json.dumps(package, indent=1, ensure_ascii=False) + "\n"
@@ -74,7 +68,7 @@ def _plain(text: str, otherwise: str) -> str:
 _EMAIL, _ADDRESS = r"[^\s@<>\"]+@[^\s@<>\"]+\.[^\s@<>\"]+", r"https?://[^\s<>\"]+"
 
 
-def _resource(folder: Path, name: str, title: str, columns: list[Column], key: list[str]) -> dict[str, Any]:
+def _resource(folder: Path, name: str, title: str, columns: list[Column]) -> dict[str, Any]:
     path = folder / name
     csv = path.suffix == ".csv"
     about = {
@@ -88,16 +82,8 @@ def _resource(folder: Path, name: str, title: str, columns: list[Column], key: l
         "hash": f"sha256:{digests.digest(path)}",
     }
     if csv:
-        about |= {
-            "encoding": "utf-8",
-            "dialect": {
-                "delimiter": ",",
-                "quoteChar": '"',
-                "doubleQuote": True,
-                "lineTerminator": "\n",
-                "header": True,
-            },
-        }
+        dialect = {"delimiter": ",", "quoteChar": '"', "doubleQuote": True, "lineTerminator": "\n", "header": True}
+        about |= {"encoding": "utf-8", "dialect": dialect}
     fields = [
         {
             "name": column.name,
@@ -107,4 +93,5 @@ def _resource(folder: Path, name: str, title: str, columns: list[Column], key: l
         }
         for column in columns
     ]
+    key = [column.name for column in columns if column.name in ("region_id", "group_size", "rank")]
     return about | {"schema": {"fields": fields, "primaryKey": key, "missingValues": [""]}}

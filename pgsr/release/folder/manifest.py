@@ -1,6 +1,13 @@
-"""The manifest of a release: exactly the fields that may be published, and nothing else."""
+"""The manifest of a release: exactly the fields that may be published, and nothing else.
+
+What it states of the plan and of the answer follows from both, so that a check writes it again and compares the texts.
+"""
 
 import json
+import platform
+import re
+from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -8,6 +15,7 @@ import numpy as np
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
+from pgsr.machine.version import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
@@ -18,10 +26,9 @@ from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
-from pgsr.release.publishing.strict_fields import require_fields, require_versions
 from pgsr.release.terms.kinds import Kind, MeasuredView
-from pgsr.release.terms.plan import LevelPlan, Plan
-from pgsr.release.terms.publication import USUAL, Publication
+from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.publication import Publication
 from pgsr.release.terms.terms import Terms
 from pgsr.release.terms.thresholds import FromRoot
 
@@ -31,14 +38,10 @@ SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
 """The key of the noise of rehearsals; everybody knows it."""
 
-PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
+_PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
-OTHER_FIELDS = ("min_size", "first_root", "intervals", "noise")
-FIELDS = (  # and OTHER_FIELDS, where there are some
-    *("format", "data_set", "publication", "privacy_claim", "epsilon", "delta", "neighbours", "levels", "totals"),
-    *("max_size", "max_quantity", "invariants", "mechanism", "method", "status", "certificate", "distance"),
-    *("measurement", "versions", "files"),
-)
+OF_ANSWER = ("status", "certificate", "distance", "measurement", "versions", "files")
+"""The fields that do not follow from the plan; all others do."""
 
 CLAIMS = {
     PureEpsilon: PRIVATE,
@@ -74,7 +77,7 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
             "regions": level.regions,
             **({} if terms.max_sizes is None else {"max_size": level.max_size}),
             "view": str(terms.view),
-            **({} if level.threshold is None else {"threshold": _threshold(level)}),
+            **({} if level.threshold is None else {"threshold": level.threshold}),
             "share": str(level.share),
             **_noise(terms, level.noise, level.sensitivity),
         }
@@ -109,11 +112,6 @@ def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
         **intervals,
         **({} if terms.plain else {"noise": noise}),
     }
-
-
-def _threshold(level: LevelPlan) -> int | list[int] | None:
-    """Say where a level's views are split: one size, or one for each of its regions in their order."""
-    return list(level.threshold) if isinstance(level.threshold, tuple) else level.threshold
 
 
 def _noise(terms: Terms, noise: LevelNoise | None, size: Sensitivity, times: int = 1) -> dict[str, Any]:
@@ -169,45 +167,35 @@ def answer_fields(measurement: Measurement, status: str, certificate: Certificat
     }
 
 
-def written(manifest: dict[str, Any]) -> str:
+def written(manifest: Mapping[str, Any]) -> str:
     """Write a manifest as text, in the only form that `read` accepts."""
     return json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read(text: str) -> dict[str, Any]:
-    """Read a manifest from its text, with every field of its kind.
+    """Read a manifest from its text; `plan_of` reads what it states, and writing it again tells whether it is true.
 
     Raises:
-        ManifestError: it is no JSON in the form of `written`, or a field is missing, unknown or of another kind.
+        ManifestError: it is no JSON in the form of `written`, has another format, or versions that are none.
     """
     try:
-        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite)
+        found = json.loads(text)
+        moved = written(found) != text
     except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not JSON: {error}") from None
-    _require_format(found)
-    more = tuple(name for name in OTHER_FIELDS if name in found)
-    require_fields(found, (*FIELDS, *more), "the manifest")
-    parts = ("publication", "totals", "certificate", "distance", "measurement", "versions", "files")
-    for name in (*parts, *(name for name in more if name in ("intervals", "noise"))):
-        if not isinstance(found[name], dict):
-            raise ManifestError(f"{name} of the manifest is no table")
-    if not isinstance(found["levels"], list) or not found["levels"]:
-        raise ManifestError("the manifest names no levels")
-    plain = "noise" not in found
-    for level in found["levels"]:
-        require_fields(level, _level_fields(level, found["levels"][0], plain), "a level")
-    noisy = ("sensitivity", "noise_scale") if found["totals"].get("public") == str(Totals.NOISY) else ()
-    of_totals = ("epsilon", *noisy) if plain else _NOISE
-    require_fields(found["totals"], ("public", "share", *of_totals), "totals")
-    require_fields(found["certificate"], ("problem", "objective", "bound", "bound_by", "violations"), "the certificate")
-    if "intervals" in more:
-        require_fields(found["intervals"], ("level",), "intervals")
-    if "noise" in more:
-        require_fields(found["noise"], ("budget", "unit", "relation"), "noise")
-    require_versions(found["versions"], PACKAGES, "the manifest")
-    if written(found) != text:
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise ManifestError(
+            f"the format of the manifest is not {FORMAT!r}; use the version of pgsr that made the release"
+        )
+    if moved:
         raise ManifestError("the manifest is not written as a release writes it; fields were moved or reformatted")
+    _require_versions(found.get("versions"))
     return found
+
+
+def versions() -> dict[str, str]:
+    """Look up the versions of Python and of the packages that make a release."""
+    return {"python": platform.python_version(), **{name: version_of(name) for name in _PACKAGES}}
 
 
 def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
@@ -217,76 +205,67 @@ def plan_of(manifest: dict[str, Any]) -> tuple[Plan, bool]:
         ManifestError: it is no plan of a release.
     """
     try:
-        kind = Kind(manifest["mechanism"])
-        stated = manifest.get("noise", {})
-        total = Loss.parse(_kind(stated, "budget", str)) if stated else PureEpsilon(_kind(manifest, "epsilon", str))
-        by_level = "max_size" in manifest["levels"][0]
-        sizes = tuple(_kind(level, "max_size", int) for level in manifest["levels"]) if by_level else ()
-        threshold, by_region = _thresholds(manifest)
-        shares = tuple(exact(_kind(level, "share", str), "a share", zero=True) for level in manifest["levels"])
-        first = tuple(_kind(manifest, "first_root", list)) if "first_root" in manifest else None
-        chosen = None if by_region is None else FromRoot(by_region, shares if first is not None else None, first)
-        terms = Terms(
-            _kind(manifest, "data_set", str),
-            sizes or _kind(manifest, "max_size", int),
-            total.parts[0] or None,
-            kind,
-            shares if first is None else BY_ROOT,
-            Totals(manifest["totals"]["public"]),
-            _kind(manifest, "max_quantity", int),
-            level_names=tuple(_kind(level, "name", str) for level in manifest["levels"]),
-            intervals=exact(_kind(manifest["intervals"], "level", str), "intervals")
-            if "intervals" in manifest
-            else None,
-            delta=total.parts[1] or None,
-            rho=total.parts[2] or None,
-            min_size=_kind(manifest, "min_size", int) if "min_size" in manifest else 0,
-            publication=_publication(manifest["publication"]),
-            threshold=threshold,
-            **({name: _kind(stated, name, str) for name in ("unit", "relation")} if stated else {}),
-        )
-        plan = Plan.of(terms, [_kind(level, "regions", int) for level in manifest["levels"]], chosen)
+        terms, chosen = _stated(manifest)
+        plan = Plan.of(terms, [_whole(level["regions"]) for level in manifest["levels"]], chosen)
+        claimed = manifest["privacy_claim"]
+    except KeyError as error:
+        raise ManifestError(f"the manifest lacks the field {error}") from None
+    except (TypeError, AttributeError, IndexError):
+        raise ManifestError("a field of the manifest is of another kind than those that a release writes") from None
     except (PgsrError, ValueError) as error:
         raise ManifestError(f"the manifest states no terms of a release: {error}") from None
-    if terms.plain == bool(stated):
-        raise ManifestError("the manifest states its noise in another way than a release under its terms does")
     secure = claim(terms, True)
-    if manifest["privacy_claim"] not in (secure, SEEDED):
-        raise ManifestError(f"the privacy claim is {manifest['privacy_claim']!r}; no release under its terms says so")
-    return plan, manifest["privacy_claim"] == secure
+    if claimed not in (secure, SEEDED):
+        raise ManifestError(f"the privacy claim is {claimed!r}; no release under its terms says so")
+    return plan, claimed == secure
 
 
-def _thresholds(manifest: dict[str, Any]) -> tuple[int | str | None, tuple[int, ...] | None]:
-    """Read where views are split, as a term, and of every region where that follows from the noisy root."""
-    levels = manifest["levels"]
-    if levels[0]["view"] != str(MeasuredView.SPLIT):
-        return None, None
-    if any("threshold" not in level for level in levels):
-        raise ManifestError("some levels of the manifest have split views, and others none")
-    sizes = [level["threshold"] for level in levels]
-    if not any(isinstance(size, list) for size in sizes):
-        if len(set(sizes)) > 1:
-            raise ManifestError("threshold of the manifest's levels is not one size")
-        return _kind(levels[0], "threshold", int), None
-    if [len(size) if isinstance(size, list) else None for size in sizes] != [level["regions"] for level in levels]:
-        raise ManifestError("threshold of the manifest's levels is not one size per region")
-    return BY_ROOT, tuple(size for level in sizes for size in level)
+def _stated(manifest: dict[str, Any]) -> tuple[Terms, FromRoot | None]:
+    """Read the terms, and what followed from the noisy root. Whatever else is stated follows from both."""
+    levels, noise = manifest["levels"], manifest.get("noise", {})
+    total = Loss.parse(noise["budget"]) if noise else PureEpsilon(manifest["epsilon"])
+    by_level = "max_size" in levels[0]
+    shares = tuple(exact(level["share"], "a share", zero=True) for level in levels)
+    threshold = levels[0]["threshold"] if levels[0]["view"] == str(MeasuredView.SPLIT) else None
+    first, chosen = manifest.get("first_root"), None
+    if isinstance(threshold, list | tuple):  # one per region
+        by_region = tuple(chain.from_iterable(level["threshold"] for level in levels))
+        chosen = FromRoot(by_region, *((None, None) if first is None else (shares, tuple(first))))
+        threshold = BY_ROOT
+    terms = Terms(
+        manifest["data_set"],
+        tuple(level["max_size"] for level in levels) if by_level else manifest["max_size"],
+        total.parts[0] or None,
+        Kind(manifest["mechanism"]),
+        shares if first is None else BY_ROOT,
+        Totals(manifest["totals"]["public"]),
+        manifest["max_quantity"],
+        level_names=tuple(level["name"] for level in levels),
+        intervals=manifest["intervals"]["level"] if "intervals" in manifest else None,
+        delta=total.parts[1] or None,
+        rho=total.parts[2] or None,
+        min_size=manifest.get("min_size", 0),
+        publication=Publication(**manifest["publication"]),
+        threshold=threshold,
+        **({name: noise[name] for name in ("unit", "relation")} if noise else {}),
+    )
+    return terms, chosen
 
 
-def _publication(fields: dict[str, Any]) -> Publication:
-    require_fields(fields, tuple(USUAL.fields), "publication")
-    return Publication(**fields)
+def _whole(number: object) -> int:
+    if type(number) is not int:
+        raise ManifestError(f"{number!r} is no number of regions")
+    return number
 
 
-def _require_format(found: object) -> None:
-    """Raise `ManifestError` for a manifest of another format, which has other files and fields."""
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ManifestError(
-            f"the format of the manifest is not {FORMAT!r}; use the version of pgsr that made the release"
-        )
+def _require_versions(found: object) -> None:
+    """Raise `ManifestError` unless these are versions of Python and of the packages, which README.txt prints."""
+    if not isinstance(found, dict) or tuple(found) != ("python", *_PACKAGES):
+        raise ManifestError(f"versions of the manifest are not those of python, {', '.join(_PACKAGES)}")
+    for name, value in found.items():
+        if not isinstance(value, str) or re.fullmatch("[0-9A-Za-z.+_-]{1,40}", value) is None:
+            raise ManifestError(f"the version of {name} in the manifest is {value!r}, no version")
 
-
-_NOISE = ("spent", "sensitivity", "noise")
 
 _NEIGHBOURS = {
     Relation.ADD_REMOVE: "data sets that differ by one {}",
@@ -295,33 +274,3 @@ _NEIGHBOURS = {
     Relation.MOVE: "data sets that differ by one {} that was moved",
 }
 """The differences of neighbours, by the relation, around the unit."""
-
-
-def _level_fields(level: object, first: object, plain: bool) -> tuple[str, ...]:
-    view = level.get("view") if isinstance(level, dict) else None
-    few = ("threshold",) if view == str(MeasuredView.SPLIT) else ()
-    size = ("max_size",) if isinstance(first, dict) and "max_size" in first else ()
-    noise = ("epsilon", "sensitivity", "noise_scale") if plain else _NOISE
-    return ("level", "name", "regions", *size, "view", *few, "share", *noise)
-
-
-def _kind(table: dict[str, Any], name: str, kind: type) -> Any:
-    if type(table[name]) is not kind:
-        raise ManifestError(f"{name} is {table[name]!r}, not of the kind {kind.__name__}")
-    return table[name]
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a field is there twice")
-    return found
-
-
-def _finite(text: str) -> float:
-    found = float(text)
-    return found if abs(found) < float("inf") else _refuse(text)
-
-
-def _refuse(text: str) -> Any:
-    raise ValueError(f"{text} is no number")

@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from pgsr.release.folder import artefact, words
-from pgsr.release.folder.columns import Column, Columns
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
 from pgsr.release.folder.manifest import plan_of
 from pgsr.release.publishing import digests
 
@@ -12,11 +12,12 @@ from pgsr.release.publishing import digests
 def readme(manifest: dict[str, Any]) -> str:
     """Write the text of README.txt; the manifest determines it, so that a check can write it again."""
     plan, _ = plan_of(manifest)
-    columns, groups = Columns.of(plan), plan.terms.publication.group_name
+    by_size = "size_class" if "max_size" in manifest["levels"][0] else "group_size"
+    groups = plan.terms.publication.group_name
     tables = (
-        (f"{artefact.COUNTS}, {artefact.COUNTS_CSV}", "the released counts", columns.counts),
-        (artefact.REGIONS, "the regions", columns.regions),
-        (artefact.MEASUREMENT, "the noisy values that the counts were computed from", columns.measurement),
+        (f"{artefact.COUNTS}, {artefact.COUNTS_CSV}", "the released counts", counts_columns(plan)),
+        (artefact.REGIONS, "the regions", regions_columns(plan)),
+        (artefact.MEASUREMENT, "the noisy values that the counts were computed from", measurement_columns(plan)),
     )
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
     parts = [words.title(manifest)]
@@ -31,7 +32,7 @@ def readme(manifest: dict[str, Any]) -> str:
             "Keep the rows with is_leaf = true, or those of one level, by level_name. In pandas:"
         )
         + "\n\n    counts = pandas.read_parquet('counts.parquet')\n"
-        f"    counts[counts.is_leaf].groupby('{_size_column(manifest)}').n_groups.sum()",
+        f"    counts[counts.is_leaf].groupby('{by_size}').n_groups.sum()",
         "THE TABLES\n" + "\n\n".join(_table(*table) for table in tables),
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
@@ -66,10 +67,6 @@ def readme(manifest: dict[str, Any]) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _size_column(manifest: dict[str, Any]) -> str:
-    return "size_class" if "max_size" in manifest["levels"][0] else "group_size"
 
 
 def _what(manifest: dict[str, Any]) -> str:

@@ -23,8 +23,9 @@ from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions, view_of
-from pgsr.release.folder.artefact import REGIONS
-from pgsr.release.folder.columns import Column, Columns
+from pgsr.release.folder.artefact import REGIONS, require_same
+from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
+from pgsr.release.folder.manifest import facts
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.parquet_pages import without_numbers
 from pgsr.release.terms.excess import counts_by_size, with_sizes_below
@@ -50,9 +51,7 @@ class Ends:
     upper: np.ndarray
 
 
-def counts_table(
-    counts: CountOfCounts, plan: Plan, columns: Columns, facts: Mapping[str, str], ends: Ends | None
-) -> pa.Table:
+def counts_table(counts: CountOfCounts, plan: Plan, secure: bool, ends: Ends | None) -> pa.Table:
     """The table of released counts, a row per region and size; see `pgsr.tables.long.to_long`.
 
     The plan says whether rows of 0 are left out. With the ends of intervals, those that would hold 0 in all three
@@ -60,7 +59,7 @@ def counts_table(
 
     Args:
         counts: released, by excess over `Terms.min_size`, and so are the ends.
-        plan, columns, facts: of the release.
+        plan, secure: of the release.
         ends: of the intervals, or None.
     """
     beside, least = {}, plan.terms.min_size
@@ -69,15 +68,7 @@ def counts_table(
         beside = {name: [with_sizes_below(table, least) for table in side] for name, side in sides.items()}
     by_size, classes = counts_by_size(counts, least), plan.terms.max_sizes is not None
     table = to_long(by_size, level_names=plan.names, beside=beside, zeros=plan.zeros, classes=classes)
-    return table.cast(_schema(columns.counts, facts))
-
-
-def write_counts(path: Path, table: pa.Table) -> None:
-    """Write the table of `counts_table` as Parquet, or as CSV where the file's name ends so; see `csv_bytes`."""
-    if path.suffix == ".csv":
-        path.write_bytes(csv_bytes(table))
-    else:
-        pq.write_table(table, path, compression="zstd")
+    return table.cast(_counts_schema(plan, secure))
 
 
 def _of_whole_files(read: Callable[..., Found]) -> Callable[..., Found]:
@@ -96,8 +87,8 @@ def _of_whole_files(read: Callable[..., Found]) -> Callable[..., Found]:
 
 
 @_of_whole_files
-def read_counts(path: Path, tree: Hierarchy, plan: Plan, columns: Columns, facts: Mapping[str, str]) -> Estimate:
-    """Read what `write_counts` wrote as Parquet, by excess and in the order of `tree`.
+def read_counts(path: Path, tree: Hierarchy, plan: Plan, secure: bool) -> Estimate:
+    """Read a table of `counts_table` from its Parquet file, by excess and in the order of `tree`.
 
     The numbers themselves are not judged here, but for those of sizes below `Terms.min_size`.
 
@@ -105,13 +96,14 @@ def read_counts(path: Path, tree: Hierarchy, plan: Plan, columns: Columns, facts
         ReleaseError, TableError: other columns, facts, regions or sizes than there should be, or groups at sizes that
             none has.
     """
-    terms, expected = plan.terms, _schema(columns.counts, facts)
+    terms, expected = plan.terms, _counts_schema(plan, secure)
     _require_schema(path, pq.read_schema(path), expected)
     n_rows, most = pq.read_metadata(path).num_rows, sum(level.regions * (level.max_size + 1) for level in plan.levels)
     if n_rows > most:
         raise ReleaseError(f"{path.name} has {n_rows:,} rows; its regions and sizes have {most:,} at most")
     memory.require(_ROW_BYTES * n_rows, path.name)
-    found = read_long(pq.read_table(path, columns=_columns_read(expected)))
+    listed = [name for name in ("region_id", "group_size", "n_groups", SIZE_CLASS) if name in expected.names]
+    found = read_long(pq.read_table(path, columns=listed))
     if set(found.hierarchy.paths) != set(tree.paths):
         raise ReleaseError(f"{path.name} has other regions than {REGIONS}")
     sizes = Sizes(tree, tuple(level.max_size for level in plan.levels))
@@ -123,11 +115,6 @@ def read_counts(path: Path, tree: Hierarchy, plan: Plan, columns: Columns, facts
         return Estimate(tree, View.COUNTS, tuple(_by_excess(path, table, terms.min_size) for table in found.tables))
     place = [found.hierarchy.index(region) for region in tree.paths]
     return Estimate(tree, View.COUNTS, _by_excess(path, found.values[place], terms.min_size))
-
-
-def _columns_read(schema: pa.Schema) -> list[str]:
-    """Name the columns that `read_long` reads, or looks for, in a table of this schema."""
-    return [name for name in ("region_id", "group_size", "n_groups", SIZE_CLASS) if name in schema.names]
 
 
 def _by_excess(path: Path, table: Any, least: int) -> Any:
@@ -170,11 +157,9 @@ def csv_bytes(table: pa.Table) -> bytes:
     return text.getvalue()
 
 
-def write_measurement(
-    file: IO[bytes], measurement: Measurement, plan: Plan, columns: Columns, facts: Mapping[str, str]
-) -> None:
+def write_measurement(file: IO[bytes], measurement: Measurement, plan: Plan) -> None:
     """Write the noisy values of every measured region: of every size 0..K, or of every rank where sizes are ranked."""
-    rows = _Rows(measurement.hierarchy, measurement.totals, plan, _schema(columns.measurement, facts))
+    rows = _Rows(measurement.hierarchy, measurement.totals, plan, measurement.secure)
     with pq.ParquetWriter(file, rows.schema, compression="zstd") as writer:
         for regions, part in rows.blocks():
             whole = [measurement.row(region) for region in regions.tolist()]
@@ -183,16 +168,14 @@ def write_measurement(
 
 
 @_of_whole_files
-def read_measurement(
-    path: Path, tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns, facts: Mapping[str, str]
-) -> np.ndarray:
+def read_measurement(path: Path, tree: Hierarchy, totals: np.ndarray, plan: Plan, secure: bool) -> np.ndarray:
     """Read the values that `write_measurement` wrote, in the form of `Measurement.cells`.
 
     Raises:
         ReleaseError: anything but the values differs from what should be there.
         MemoryNeededError: the values do not fit.
     """
-    terms, rows = plan.terms, _Rows(tree, totals, plan, _schema(columns.measurement, facts))
+    terms, rows = plan.terms, _Rows(tree, totals, plan, secure)
     with pq.ParquetFile(path) as file:
         _require_schema(path, file.schema_arrow, rows.schema)
         wanted = int(rows.lengths[rows.measured].sum())
@@ -221,12 +204,12 @@ def read_measurement(
     return rows.with_unmeasured(found)
 
 
-def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Columns) -> str:
+def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan) -> str:
     """Write the text of regions.csv: the regions, parents first, with numbers of groups where these are public."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     names = plan.names
-    lines.writerow([column.name for column in columns.regions])
+    lines.writerow([column.name for column in regions_columns(plan)])
     for region, path in _listed(tree):
         leaf = bool(region >= tree.n_inner or tree.padded[region])
         total = str(int(totals[region])) if region < len(totals) else ""
@@ -236,7 +219,7 @@ def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan, columns: Colum
     return text.getvalue()
 
 
-def read_regions(path: Path, plan: Plan, columns: Columns) -> tuple[Hierarchy, np.ndarray]:
+def read_regions(path: Path, plan: Plan) -> tuple[Hierarchy, np.ndarray]:
     """Read the tree and its public totals, shape (regions,), or (1,) where only the root's is public.
 
     Raises:
@@ -257,8 +240,7 @@ def read_regions(path: Path, plan: Plan, columns: Columns) -> tuple[Hierarchy, n
         totals = np.array([int(known[0])], np.int64)
     else:
         totals = np.array([int(listed[place][1]) for place in tree.order], np.int64)
-    if regions_text(tree, totals, plan, columns) != text:
-        raise ReleaseError(f"{path.name} is not in the form that a release has; lines were changed or moved")
+    require_same(path, regions_text(tree, totals, plan).encode())
     return tree.with_level_names(plan.names), totals
 
 
@@ -269,6 +251,10 @@ def dense(estimate: Estimate) -> np.ndarray:
         return table
     memory.require(8 * table.shape[0] * table.shape[1], "the released counts")
     return table.toarray()
+
+
+def _counts_schema(plan: Plan, secure: bool) -> pa.Schema:
+    return _schema(counts_columns(plan), facts(plan.terms, secure, "counts"))
 
 
 def _schema(columns: list[Column], facts: Mapping[str, str]) -> pa.Schema:
@@ -305,8 +291,9 @@ class _Rows:
         lengths: the number of values of every region.
     """
 
-    def __init__(self, tree: Hierarchy, totals: np.ndarray, plan: Plan, schema: pa.Schema) -> None:
-        terms, self.schema = plan.terms, schema
+    def __init__(self, tree: Hierarchy, totals: np.ndarray, plan: Plan, secure: bool) -> None:
+        terms = plan.terms
+        self.schema = _schema(measurement_columns(plan), facts(terms, secure, "measurement"))
         self._tree, self._plan, self._described = tree, plan, region_columns(tree, plan.names)
         self.measured = np.flatnonzero(measured_regions(tree, tuple(level.noise for level in plan.levels)))
         self.ragged = terms.view is MeasuredView.SPLIT

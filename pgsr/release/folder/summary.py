@@ -101,7 +101,8 @@ class _Page:
         yield f"<h2>{escape(_headed(self.groups))} of {escape(self.tree.name(0))} by size</h2>"
         yield f"<p>{escape(self._caption())}</p>"
         yield f'<div class="wide">\n{bars(labels, heights, f"size ({self.members})", self.groups, ends)}\n</div>'
-        yield '<div class="wide tall"><table><tr><th>size</th>' + _heads(heads) + "</tr>"
+        headed = "".join(f'<th class="n">{escape(text)}</th>' for text in heads)
+        yield f'<div class="wide tall"><table><tr><th>size</th>{headed}</tr>'
         for label, *values in zip(labels, *columns, strict=True):
             cells = "".join(f'<td class="n">{value:,}</td>' for value in values)
             yield f"<tr><td>{label}</td>{cells}</tr>"
@@ -198,10 +199,6 @@ def _headed(text: str) -> str:
 
 def _paragraphs(sentences: Sequence[str]) -> Iterator[str]:
     yield from (f"<p>{escape(sentence)}</p>" for sentence in sentences)
-
-
-def _heads(texts: Sequence[str]) -> str:
-    return "".join(f'<th class="n">{escape(text)}</th>' for text in texts)
 
 
 def _mean(counts: np.ndarray) -> float | None:

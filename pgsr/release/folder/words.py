@@ -70,7 +70,7 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
 
 def _source(manifest: dict[str, Any]) -> str:
     """Say what decides about thresholds, if noise does."""
-    by_root = isinstance(manifest["levels"][0]["threshold"], list)
+    by_root = not isinstance(manifest["levels"][0]["threshold"], int)
     return ", which follows from the noisy values of the root," if by_root else ""
 
 

@@ -9,8 +9,8 @@ from pgsr.privacy.accounting.noise_rho import rho_of_pure
 from pgsr.privacy.accounting.zcdp import SMALLEST as SMALLEST_DELTA
 from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.budget import SMALLEST
+from pgsr.privacy.neighbours import IN_WORDS, Relation
 from pgsr.release.ledger.errors import LedgerError
-from pgsr.release.ledger.relation import Relation, steps
 
 
 def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
@@ -42,6 +42,31 @@ def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:
         )
     epsilon, _, rho = loss.parts
     return Rho(k**2 * rho) if isinstance(loss, Rho) else PureEpsilon(k * epsilon)
+
+
+def steps(charged: Relation, under: Relation) -> int:
+    """Count how many steps of the charge's relation lead from any data set to any neighbour under the ledger's.
+
+    A row is replaced or moved by removing one and inserting another, two steps. No number of replacements changes how
+    many rows there are, so what protects replacements alone says nothing of a row more.
+
+    Raises:
+        LedgerError: no number of steps does.
+
+    Example:
+        >>> steps(Relation.ADD_REMOVE, under=Relation.REPLACE)
+        2
+
+    Shown by `test_ledger_adding.py::test_steps_by_enumeration`.
+    """
+    found = _STEPS[under].get(charged)
+    if found is None:
+        raise LedgerError(
+            f"the ledger counts what it costs to hide {IN_WORDS[under]} (relation {under}), and this charge hides "
+            f"{IN_WORDS[charged]} alone (relation {charged}), so its cost cannot be counted there; ask for {under}, "
+            f"or keep a ledger of its own, made with `pgsr ledger init ... --relation {charged}`"
+        )
+    return found
 
 
 def fits(total: Loss, losses: Sequence[Loss]) -> bool:
@@ -120,3 +145,17 @@ def _require_currency(total: Loss, loss: Loss) -> None:
             "a charge of epsilon with delta cannot be counted in a ledger of rho, which bounds what a delta leaves "
             "open; charge rho or pure epsilon, or keep a ledger of its own"
         )
+
+
+_STEPS = {
+    Relation.ADD_REMOVE: {Relation.ADD_REMOVE: 1, Relation.ADD_REMOVE_OR_EMPTY_GROUP: 1},
+    Relation.ADD_REMOVE_OR_EMPTY_GROUP: {Relation.ADD_REMOVE_OR_EMPTY_GROUP: 1},
+    Relation.REPLACE: {
+        Relation.REPLACE: 1,
+        Relation.MOVE: 1,
+        Relation.ADD_REMOVE: 2,
+        Relation.ADD_REMOVE_OR_EMPTY_GROUP: 2,
+    },
+    Relation.MOVE: {Relation.MOVE: 1, Relation.ADD_REMOVE: 2, Relation.ADD_REMOVE_OR_EMPTY_GROUP: 2},
+}
+"""Ledger's relation -> charge's relation -> steps."""

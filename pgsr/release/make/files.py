@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
+import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from pgsr.data.hierarchy import Hierarchy
@@ -17,7 +18,6 @@ from pgsr.noise.measurement import Measurement
 from pgsr.release.checks.judgement import answer_of, broken, certificate_of
 from pgsr.release.checks.release_check import check
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
@@ -26,7 +26,6 @@ from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.folder import appear, name_folder
-from pgsr.release.publishing.strict_fields import versions
 from pgsr.release.terms.plan import Plan
 
 _CELL_BYTES, _DIGITS = 32, 20
@@ -44,7 +43,7 @@ def reserve(folder: Path, plan: Plan, tree: Hierarchy) -> None:
     Raises:
         ReleaseError: so much is not free.
     """
-    regions = len(released_tables.regions_text(tree, np.zeros(0), plan, Columns.of(plan)).encode())
+    regions = len(released_tables.regions_text(tree, np.zeros(0), plan).encode())
     per_region = {artefact.MEASUREMENT: 0, artefact.REGIONS: _DIGITS, f"{UNFINISHED}.part": _DIGITS}
     few = 2**16 + _DIGITS * plan.terms.max_excess  # a plan may hold noisy values of the root
     for name, n_bytes in per_region.items():
@@ -65,17 +64,14 @@ def reserve(folder: Path, plan: Plan, tree: Hierarchy) -> None:
 
 def write_measurement(folder: Path, plan: Plan, measurement: Measurement) -> None:
     """Put the noisy values on the disk; `UNFINISHED` appears last, and says that they are complete."""
-    secure, columns = measurement.secure, Columns.of(plan)
-    facts, fields = manifest.facts(plan.terms, secure, "measurement"), manifest.plan_fields(plan, secure)
     with _kept_open(folder / artefact.MEASUREMENT) as file:
-        released_tables.write_measurement(file, measurement, plan, columns, facts)
+        released_tables.write_measurement(file, measurement, plan)
         file.truncate()
-    regions = released_tables.regions_text(measurement.hierarchy, measurement.totals, plan, columns)
-    _fill(folder / artefact.REGIONS, regions)
+    _fill(folder / artefact.REGIONS, released_tables.regions_text(measurement.hierarchy, measurement.totals, plan))
     for path in (folder / artefact.MEASUREMENT, folder / artefact.REGIONS):
         sync(path)
     part = folder / f"{UNFINISHED}.part"
-    _fill(part, json.dumps(fields))
+    _fill(part, json.dumps(manifest.plan_fields(plan, measurement.secure)))
     appear(part, folder / UNFINISHED)
 
 
@@ -107,16 +103,15 @@ def _write(folder: Path, plan: Plan, measurement: Measurement, result: Result) -
     if violated:
         raise ReleaseError(f"the counts are no release: {violated}; please report this")
     certificate = certificate_of(plan, measurement, counts, result)
-    columns, facts = Columns.of(plan), manifest.facts(terms, measurement.secure, "counts")
     ends = None
     if terms.intervals is not None:
         ends = CountIntervals.of(terms.intervals, plan.mechanism, measurement, counts).ends
-    table = released_tables.counts_table(counts.counts(), plan, columns, facts, ends)
-    for name in (artefact.COUNTS, artefact.COUNTS_CSV):
-        released_tables.write_counts(folder / name, table)
+    table = released_tables.counts_table(counts.counts(), plan, measurement.secure, ends)
+    pq.write_table(table, folder / artefact.COUNTS, compression="zstd")
+    (folder / artefact.COUNTS_CSV).write_bytes(released_tables.csv_bytes(table))
     fields = manifest.plan_fields(plan, measurement.secure)
     fields |= manifest.answer_fields(measurement, result.status.name, certificate, counts)
-    fields["versions"] = versions(manifest.PACKAGES)
+    fields["versions"] = manifest.versions()
     _write_text(folder / artefact.PACKAGE, package_text(folder, fields))
     _write_text(folder / artefact.README, readme(fields))
     _write_text(folder / artefact.SUMMARY, summary(fields, measurement.hierarchy, counts, ends))

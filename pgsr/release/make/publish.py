@@ -14,14 +14,13 @@ from pgsr.figures.html import facts_table
 from pgsr.privacy.random import Secure, Seeded
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import Columns
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
 from pgsr.release.make.files import UNFINISHED, completed, reserve, write_measurement
 from pgsr.release.make.private_log import OperatorLog
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.console import STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
-from pgsr.release.publishing.errors import ManifestError, ReleaseError
+from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.folder import hidden_folder, output_of
 from pgsr.release.publishing.places import folder_of, only_one, require_place
@@ -167,10 +166,8 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
                 f"{hidden.name!r} is what a stopped rehearsal left, which is not private: remove it, and rehearse again"
             )
         require_place(folder)
-        columns, facts = Columns.of(plan), manifest.facts(plan.terms, secure, "measurement")
-        tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, plan, columns)
-        about = tree, totals, plan, columns, facts
-        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, *about)
+        tree, totals = released_tables.read_regions(hidden / artefact.REGIONS, plan)
+        values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, totals, plan, secure)
         measurement = plan.measured(tree, values, totals, secure)
         with _kept_if_paid(hidden, str(plan.terms.total), sign, tell):
             report = completed(hidden, folder, plan, measurement, key, tell, _silent)
@@ -200,7 +197,7 @@ def _kept_plan(hidden: Path) -> tuple[Plan, bool]:
     """Read the plan of noisy values from `UNFINISHED`, which is written when the values are complete."""
     try:
         return manifest.plan_of(json.loads((hidden / UNFINISHED).read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, ManifestError):
+    except (OSError, ValueError):
         raise ReleaseError(
             f"{str(hidden)!r} holds no complete noisy values, so nothing can be made of it; a new release costs "
             "epsilon again"

@@ -84,19 +84,17 @@ def told_if_stopped(say: Callable[[str], None], sentence: str = NOTHING_SPENT) -
 
 
 @contextmanager
-def cost_told(cost: Callable[[], str | None], say: Callable[[str], None]) -> Iterator[None]:
+def cost_told(cost: Callable[[], str], say: Callable[[str], None]) -> Iterator[None]:
     """Say of every failure after the noise was drawn what it costs and what is left, by a `ReleaseError`.
 
     Args:
-        cost: says what is spent, what is kept and how to go on; None where no noise was drawn, and errors stay.
+        cost: says what is spent, what is kept and how to go on.
         say: is told the same where somebody ends the process, which then ends.
     """
     try:
         yield
     except BaseException as error:
         said = cost()
-        if said is None:
-            raise
         if not isinstance(error, Exception):
             say(f"stopped after the noise was drawn, so {said}")
             raise

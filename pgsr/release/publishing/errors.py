@@ -59,11 +59,11 @@ class Faults:
         """Keep a fault that was found elsewhere."""
         self._found.append(error)
 
-    def raise_all(self, kind: type[PgsrError] = ConfigError) -> None:
-        """Raise the fault as it is if there is one, and an error of this kind that lists them if there are more."""
+    def raise_all(self) -> None:
+        """Raise the fault as it is if there is one, and a `ConfigError` that lists them if there are more."""
         said = list(dict.fromkeys(map(str, self._found)))
         if len(said) > 1:
-            raise kind(listed(said))
+            raise ConfigError(listed(said))
         if said:
             raise self._found[0]
 

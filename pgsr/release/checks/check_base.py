@@ -1,21 +1,16 @@
-"""What checks of published folders have in common: steps that find something each, files, digests and signature."""
+"""The frame of a check: steps that find something each, and those about files, digests and signature."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pgsr.errors import PgsrError
 from pgsr.help import shown
-from pgsr.machine.progress import steps
+from pgsr.release.folder.artefact import FILES, LARGEST
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
-from pgsr.release.publishing.findings import Finding, Outcome, Report
-from pgsr.release.publishing.strict_fields import versions
-
-LARGEST = 2**22
-"""The most bytes of a file that no table and no list is in."""
+from pgsr.release.publishing.findings import Finding, Outcome
 
 
 class SkippedError(Exception):
@@ -27,7 +22,7 @@ class OpenError(Exception):
 
 
 @dataclass
-class FolderCheck(ABC):
+class FolderCheck:
     """The check of a folder: each step adds to what is known of it, or raises what is wrong.
 
     Attributes:
@@ -45,27 +40,6 @@ class FolderCheck(ABC):
     ignore: tuple[str, ...] = ()
     known: dict[str, Any] = field(default_factory=dict)
     odd: tuple[str, ...] = field(default=(), init=False)
-
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """Name the files that belong to the folder; a signed one has a signature besides."""
-
-    @abstractmethod
-    def largest(self) -> Mapping[str, int]:
-        """Give the most bytes of files that may be larger than `LARGEST`, since a check reads them."""
-
-    @abstractmethod
-    def steps(self) -> list[tuple[str, Callable[[], str]]]:
-        """List the steps in order, each with the name of its finding."""
-
-    def report(self) -> Report:
-        """Take all steps."""
-        findings, checks = [], self.steps()
-        with steps("checking", len(checks)) as done:
-            for name, check in checks:
-                findings.append(self.find(name, check))
-                done()
-        return Report(self.path, tuple(findings))
 
     def find(self, name: str, step: Callable[[], str]) -> Finding:
         """Take one step, whatever is wrong; none but the first where something is no plain file."""
@@ -93,13 +67,12 @@ class FolderCheck(ABC):
         if self.odd:
             raise ReleaseError(f"not plain files: {_named(self.odd)}; nothing else was looked at")
         found = {path.name for path in inside} - {digests.SIGNATURE, *self.ignore}
-        names = self.names()
-        missing, more = sorted(set(names) - found), sorted(found - set(names))
+        missing, more = sorted(set(FILES) - found), sorted(found - set(FILES))
         if missing or more:
             parts = [f"missing: {_named(missing)}"] * bool(missing) + [f"not of a release: {_named(more)}"] * bool(more)
             raise ReleaseError("; ".join(parts))
         for path in inside:
-            most = self.largest().get(path.name, LARGEST)
+            most = LARGEST.get(path.name, _LARGEST)
             if path.name not in self.ignore and path.stat().st_size > most:
                 self.odd = (path.name,)
                 raise ReleaseError(
@@ -110,7 +83,7 @@ class FolderCheck(ABC):
 
     def digests(self) -> str:
         """Compare the files with SHA256SUMS, and this with the announced digest."""
-        if (self.path / digests.SUMS).read_bytes().decode() != digests.sums_text(self.path, self.names()):
+        if (self.path / digests.SUMS).read_bytes().decode() != digests.sums_text(self.path, FILES):
             raise ReleaseError(f"{digests.SUMS} does not hold the digests of these files")
         found = digests.digest_of(self.path)
         if self.digest is None:
@@ -139,10 +112,9 @@ class FolderCheck(ABC):
             raise SkippedError(f"not looked at, because of what is wrong above ({name} unknown)")
         return self.known[name]
 
-    def other_versions(self, packages: tuple[str, ...]) -> dict[str, str]:
-        """Give the versions here that are not those that the folder states."""
-        stated = self.need("fields")["versions"]
-        return {name: found for name, found in versions(packages).items() if stated[name] != found}
+
+_LARGEST = 2**22
+"""The most bytes of a file that no table and no list is in."""
 
 
 def _named(names: Iterable[str]) -> str:
