@@ -184,7 +184,7 @@ def test_the_cost_of_the_default_is_told() -> None:
     assert found["cost"].splitlines()[2:] == [f"| d {'| 2.00 / 1.33 ' * len(quoted.COSTS)}|"]
     assert "| the default | **2.0** | **2.0** | **2.0** |" in found["worst"]
     assert found["best"] == "0 of 6"
-    assert (found["equal-at-root"], found["mostly-at-leaves"]) == ("2.0", "1.3")
+    assert (found["root-heavy-at-root"], found["mostly-at-leaves"]) == ("2.0", "1.3")
 
 
 """Measured peaks in megabytes, on two cores, at epsilon 1/10."""

@@ -112,7 +112,7 @@ def from_the_true_root(self, region: int, shape: np.ndarray, groups: int) -> Spl
 
 
 def shares_by_the_true_mode(self, tree: Hierarchy, totals: np.ndarray, root: np.ndarray) -> Geometric:
-    return AFTER(self, tree, totals, root + 9_000 * (np.arange(10) == TRUE_ROOT.argmax()))
+    return AFTER(self, tree, totals, root + 9_000 * (np.arange(10) <= TRUE_ROOT.argmax()))
 
 
 RIGHT, AFTER, TRUE_ROOT = SplitByRoot.view_at, Geometric.after_root, np.zeros(10, np.int64)

@@ -1,14 +1,32 @@
 """The approximate inverses of the Hessian of a dual, for conjugate gradients."""
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from pgsr.algorithms.m_c.arrays import Blocks, NodeTree
 from pgsr.machine.parallel import share, share_levels
 
-if TYPE_CHECKING:
-    from pgsr.algorithms.m_c.dual import SquaresDual
+
+class Hessian(Protocol):
+    """The parts of a dual that make its generalised Hessian; the formula stands at the top of `tree_kernel`.
+
+    Attributes:
+        shape: number of nodes and of cells.
+        levels: of nodes, from the root down, as ranges.
+        tree: the nodes, and which leaves lie below which.
+        blocks: of the leaves, and by how much the value of each rises with the price.
+        rate: by how much a node's own value rises with the price above it, shape (nodes, cells).
+        largest: what the leaves' gains at one cell add up to if every cell is a block.
+    """
+
+    shape: tuple[int, int]
+    levels: list[range]
+    tree: NodeTree
+    blocks: Blocks
+    rate: np.ndarray
+    largest: float
 
 
 class TreeDiagonal:
@@ -19,7 +37,7 @@ class TreeDiagonal:
     diagonal says.
     """
 
-    def __init__(self, dual: "SquaresDual") -> None:
+    def __init__(self, dual: Hessian) -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
         pivot = np.empty(dual.shape)
@@ -54,7 +72,7 @@ class TwoLevel:
     """At which residual, relative to the first and in the norm of M^-1, to stop. Loose on purpose: far from the optimum
     exact Newton directions take longer and are no better."""
 
-    def __init__(self, dual: "SquaresDual") -> None:
+    def __init__(self, dual: Hessian) -> None:
         from pgsr.algorithms.m_c import two_level_kernel
 
         m, n = dual.shape
@@ -88,7 +106,7 @@ class TwoLevel:
         share(kernels.prolong, range(m), n, self.starts, sums, rest, product, dots)
         return added_up(dots)
 
-    def _close_root(self, dual: "SquaresDual") -> float:
+    def _close_root(self, dual: Hessian) -> float:
         """Invert the root's pivot, where the first aggregates may have no price; gives the ridge of the held cell."""
         from pgsr.algorithms.m_c import two_level_kernel
 
@@ -109,7 +127,7 @@ class _Cells:
     leaves' gains at a cell add up to if every cell is a block. Where the root has no price its inverse is 0.
     """
 
-    def __init__(self, dual: "SquaresDual", diagonal: np.ndarray) -> None:
+    def __init__(self, dual: Hessian, diagonal: np.ndarray) -> None:
         from pgsr.algorithms.m_c import tree_kernel
 
         self.levels, self.children = dual.levels, (dual.tree.child_from, dual.tree.child)
@@ -171,6 +189,6 @@ def _growing(n: int, factor: float) -> np.ndarray:
     return np.unique(np.rint(starts).astype(np.int64))
 
 
-def _rows(dual: "SquaresDual") -> tuple[range, int]:
+def _rows(dual: Hessian) -> tuple[range, int]:
     """The rows that loops over nodes share, and the cells of one."""
     return range(dual.shape[0]), dual.shape[1]

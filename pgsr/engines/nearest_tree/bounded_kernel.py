@@ -22,8 +22,9 @@ price at which they take just the bound.
 
 import numpy as np
 
-from pgsr.engines.nearest_tree.bounds import NO_BOUND
 from pgsr.machine.compilation import compiled
+
+NO_BOUND = 2**62
 
 NO_RATE = 1e-13
 """Sums of rates this far below an earlier one are roundings: children that are all at bounds."""
