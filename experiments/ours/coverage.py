@@ -81,7 +81,7 @@ def _of_posterior(trial: Trial, result: Result) -> dict[str, list[float]]:
     assert isinstance(post, Posterior), "of these arms"
     assert noisy is not None, "of a mechanism's result"
     shape = truth.counts.shape
-    sums = {view: (Outermost(DRAWS, LEVEL), *np.zeros((2, *shape))) for view in VIEWS}
+    sums = {view: (Outermost(DRAWS, LEVEL), np.zeros(shape), np.zeros(shape)) for view in VIEWS}
     for table in drawn_counts(post, noisy, DRAWS, trial.cell.key):
         for view, (outermost, total, squares) in sums.items():
             values = _seen(table, view)
