@@ -20,7 +20,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig
 from pgsr.release.checks import release_check
-from pgsr.release.folder import artefact, manifest
+from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger import file as ledger_file
 from pgsr.release.ledger.charge import Charge
@@ -236,7 +236,7 @@ def rehearsal_marked_private(patch: MonkeyPatch) -> None:
 
 
 def tables_of_a_rehearsal_marked_private(patch: MonkeyPatch) -> None:
-    around(patch, manifest, "facts", lambda f: lambda terms, secure, table: f(terms, True, table))
+    around(patch, released_tables, "facts", lambda f: lambda terms, secure, table: f(terms, True, table))
 
 
 def rehearsal_under_the_release_s_name(patch: MonkeyPatch) -> None:
