@@ -1,6 +1,6 @@
 """The noise steps and the arms that several experiments of no paper have in common. All epsilons are totals.
 
-Shares are fixed here, before any result, and every region's number of groups is public.
+Shares are fixed here, before any result, or chosen by the noisy root. Every region's number of groups is public.
 """
 
 from fractions import Fraction

@@ -1,7 +1,8 @@
 """The experiment X2: every release of this toolkit at the same total epsilon, on dense and on sparse data.
 
-All numbers of groups are public, and shares of epsilon are fixed in `ours.arms`, for every data set alike. No seed and
-no generated data of this experiment is used anywhere else.
+All numbers of groups are public. Shares of epsilon are fixed in `ours.arms`, for every data set alike, but for the
+default release, whose shares the noisy root chooses. No seed and no generated data of this experiment is used anywhere
+else.
 """
 
 import os
