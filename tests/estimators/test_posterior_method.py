@@ -11,7 +11,9 @@ from pgsr import CountOfCounts, Hierarchy, Status, View
 from pgsr.certificates.conditions import broken_conditions
 from pgsr.datasets import census_like
 from pgsr.estimators import BottomUp, Matching, Posterior
+from pgsr.estimators.posterior.prior_fit import learn
 from pgsr.methods import metrics
+from pgsr.methods.gate import NO_LIMIT
 from pgsr.noise import Geometric, Noise, SplitByRoot
 from pgsr.privacy import Rho, Seeded
 
@@ -114,11 +116,13 @@ def test_closer_than_the_papers_releases_at_every_level() -> None:
 def test_a_release_is_the_same_in_blocks_of_any_size(
     totals: str, shares: tuple[str, ...] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same bits, near the steps one by one in wide windows; the measurement is only read."""
+    """The same bits, and those of the steps one by one, near these in wide windows; the measurement is only read."""
     truth = census_like("divisions", 20, 10_000, seed=27)
     noisy = Geometric(View.CUMULATIVE, 1, shares=shares, totals=totals).measure(truth, Seeded("lean"))
     before = noisy.matrix.copy()
     method, real = Posterior(), Posterior(integer=False).apply(noisy)
+    means = np.array(learn(noisy, NO_LIMIT).seen.mean)
+    assert np.array_equal(method.together(noisy, means), real.estimate.values)
     assert method.together(noisy, method.marginals(noisy).mean) == pytest.approx(real.estimate.values, abs=0.05)
     once = method.apply(noisy)
     assert once.status is Status.FEASIBLE
