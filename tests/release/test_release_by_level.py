@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from instances import FULL, rng_of
-from made_tables import config, left, release, write_tables
+from made_tables import AT_REST_SPREAD, config, left, release, write_tables
 from planned import planned
 from test_release import BY_LEVEL as SIZES
 from typer.testing import CliRunner
@@ -140,12 +140,12 @@ def test_names_of_sizes_are_those_of_the_columns_of_levels(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "n_blocks", "sizes"), PEAKS, ids=str)
 def test_the_estimate_is_near_the_true_peak(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> None:
-    """The estimate is within 25 % of the peak, in a process of its own."""
+    """The estimate is within 25 % of the peak of a process of its own, but for what one at rest takes."""
     outcome = run_isolated(partial(made_counts, kind, n_blocks, sizes))
     assert not outcome.error, outcome.error
     estimate = level_peak_bytes(*outcome.value)
     print(f"{kind}, {n_blocks} x {sizes}: estimate {estimate / 1e6:,.0f}, peak {outcome.peak_bytes / 1e6:,.0f}")
-    assert 0.75 <= estimate / outcome.peak_bytes <= 1.25
+    assert abs(estimate - outcome.peak_bytes) <= max(outcome.peak_bytes / 4, AT_REST_SPREAD)
 
 
 def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, int, int]:

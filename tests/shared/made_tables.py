@@ -21,6 +21,9 @@ from pgsr.release import ReleaseConfig, publish
 from pgsr.release.ledger import LedgerFile
 from pgsr.tables.long import to_long
 
+AT_REST_SPREAD = 125e6
+"""Bytes by which a process at rest, some 400 MB, differs between machines: how much of its libraries it has touched."""
+
 
 def config(folder: Path, mechanism: str = "m_h", name: str = "release", **keys: str) -> ReleaseConfig:
     """The configuration that `write_config` writes, read."""
