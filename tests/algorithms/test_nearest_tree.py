@@ -31,7 +31,7 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take():
         active, x = np.empty(n_sizes, np.int64), np.empty(y.shape)
         parent = tree.parent.copy()
         kernel.find_prices(y, 0, n_sizes, w, parent, *links, root, below, slope, offset, active)
-        kernel.continuous_point(y, 0, n_sizes, w, *links, below, x)
+        kernel.continuous_point(y, None, None, 0, n_sizes, w, *links, below, x)
         for s in range(n_sizes):
             taken = naive.taken_at(w, parent, y[:, s], below[:, s], np.zeros(tree.n_regions - tree.n_inner))
             np.testing.assert_allclose(x[:, s], taken, atol=1e-9)

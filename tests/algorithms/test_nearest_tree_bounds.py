@@ -7,21 +7,22 @@ from instances import random_tree, rng_of, scale
 
 from pgsr import Hierarchy
 from pgsr.engines.nearest_tree import nearest_integers
-from pgsr.engines.nearest_tree.bounded_trees import BoundedTrees, MixedTrees
+from pgsr.engines.nearest_tree.bounded_prices import BoundedPrices, bounded_prices
 from pgsr.engines.nearest_tree.bounds import NO_BOUND, CellBounds
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.engines.nearest_tree.integers import SLACK, widening
+from pgsr.engines.nearest_tree.size_trees import SizeTrees
 from pgsr.errors import ProblemError, TooLargeError
 
 
 def nearest_within(tree, y, w, total, lower, upper):
     """The nearest integers within bounds, proved by the exchange test: what `TreeProjection` does of one problem."""
     intervals = CellBounds.of(tree, lower, upper)
-    reason = intervals.contradiction(tree, y.shape[1], total, lower, upper)
+    reason = intervals.contradiction(tree, total, lower, upper)
     if reason is not None:
         raise ProblemError(reason)
-    trees = MixedTrees.of(tree, y, w, intervals)
-    _, below = trees.optimal_prices(total, SLACK)
+    trees = SizeTrees.of(tree, y, w, intervals)
+    _, below = bounded_prices(trees, intervals.clipped, total, SLACK)
     found = (x for x in widening(trees, below, total) if x is not None)
     return next(x for x in found if passes_exchange_test(tree, w, x, y, total is not None, lower, upper))
 
@@ -82,29 +83,30 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take():
     rng = rng_of(95)
     clipped = 0
     for _ in range(scale(150, 5_000)):
-        trees, root = random_trees(rng), float(rng.normal(0, 8))
-        below, slope = prices(trees, root)
-        x = trees.continuous(below).T
+        trees, clipping = random_trees(rng)
+        lower, upper, root = trees.lower, trees.upper, float(rng.normal(0, 8))
+        assert lower is not None
+        assert upper is not None
+        below, slope = prices(trees, clipping, root)
+        x = trees.continuous(below.T.copy()).T
         for s in range(len(x)):
-            low, high = trees.lower[s, -trees.n_regions :], trees.upper[s, -trees.n_regions :]
+            low, high = lower[-trees.n_regions :, s], upper[-trees.n_regions :, s]
             assert (x[s] >= low - 1e-6).all()
             assert (x[s] <= high + 1e-6).all()
             for r in range(trees.n_inner):
                 taken = x[s, r]
                 for c in range(*trees.first_child[r : r + 2]):
                     if c >= trees.n_inner:
-                        wanted = trees.y[s, c] + below[s, r] / (2 * trees.w[c])
-                        assert x[s, c - len(trees.w)] == pytest.approx(
-                            np.clip(wanted, trees.lower[s, c], trees.upper[s, c])
-                        )
+                        wanted = trees.y[c, s] + below[s, r] / (2 * trees.w[c])
+                        assert x[s, c - len(trees.w)] == pytest.approx(np.clip(wanted, lower[c, s], upper[c, s]))
                 above = below[s, trees.parent[r]] if r else root
-                net = above - 2 * trees.w[r] * (taken - trees.y[s, r]) - below[s, r]
+                net = above - 2 * trees.w[r] * (taken - trees.y[r, s]) - below[s, r]
                 clipped += abs(net) > 1e-6
-                clips = trees.clipped[s, r]  # a bound that its children keep by themselves has no price
-                assert net <= 1e-6 or (clips & 2 and taken >= trees.upper[s, r] - 1e-6)  # it pushes against the bound
-                assert net >= -1e-6 or (clips & 1 and taken <= trees.lower[s, r] + 1e-6)
-        ahead, _ = prices(trees, root + 1e-5)
-        rise = (trees.continuous(ahead)[0] - x[:, 0]) / 1e-5
+                clips = clipping[s, r]  # a bound that its children keep by themselves has no price
+                assert net <= 1e-6 or (clips & 2 and taken >= upper[r, s] - 1e-6)  # it pushes against the bound
+                assert net >= -1e-6 or (clips & 1 and taken <= lower[r, s] + 1e-6)
+        ahead, _ = prices(trees, clipping, root + 1e-5)
+        rise = (trees.continuous(ahead.T.copy())[0] - x[:, 0]) / 1e-5
         assert (np.abs(rise - slope) < 1e-4).mean() > 0.5  # but at kinks
     assert clipped > 30
 
@@ -177,17 +179,17 @@ def small_instance(rng):
     return tree, y, w, total, naive.feasible_points(tree, n_sizes, total)
 
 
-def prices(trees, root):
+def prices(trees, clipping, root):
     """The prices of all sizes, and the slopes of the roots."""
-    below = np.empty((len(trees.y), trees.n_inner))
-    demand = trees.find_prices(root, trees.breakpoints(), below)
-    taken = trees.continuous(below)[0]
-    np.testing.assert_allclose(taken - trees.y[:, 0], demand.slope * root + demand.intercept, atol=1e-6)
-    return below, demand.slope
+    found = BoundedPrices.of(trees, clipping)
+    demand = found.demand(root)
+    taken = trees.continuous(found.below.T.copy())[0]
+    np.testing.assert_allclose(taken - trees.y[0], demand.slope * root + demand.intercept, atol=1e-6)
+    return found.below, demand.slope
 
 
 def random_trees(rng):
-    """The trees of a few sizes with bounds that some table satisfies."""
+    """The trees of a few sizes with bounds that some table satisfies, and which of them clip."""
     tree, n_sizes = random_tree(rng, int(rng.integers(2, 25))), int(rng.integers(1, 4))
     hidden = tree.sum_up(rng.integers(0, 9, (tree.n_regions - tree.n_inner, n_sizes)))
     y, w = hidden + rng.integers(-6, 7, hidden.shape), rng.integers(1, 5, tree.n_regions)
@@ -196,5 +198,5 @@ def random_trees(rng):
     some = rng.random((3, *y.shape)) < rng.random()
     lower[some[0]], upper[some[1]] = (hidden - rng.integers(0, 4, y.shape))[some[0]], hidden[some[1]]
     lower[some[2]], upper[some[2]] = hidden[some[2]], hidden[some[2]]
-    lower[-1], upper[-1] = np.maximum(lower[-1], 0), np.minimum(upper[-1], 99)  # every size has a bound
-    return BoundedTrees.of(tree, y, w, CellBounds.of(tree, lower, upper, bool(rng.integers(2))))
+    intervals = CellBounds.of(tree, lower, upper, bool(rng.integers(2)))
+    return SizeTrees.of(tree, y, w, intervals), intervals.clipped

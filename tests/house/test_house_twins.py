@@ -118,8 +118,7 @@ TWINS = {
     },
     "engines.nearest_tree.bounded_kernel": {
         "tighten": "test_nearest_tree_bounds::test_intervals_equal_brute_force",
-        "merge_breakpoints find_prices continuous_point": BOUNDED_PRICES,
-        "merge_steps distribute": "test_nearest_tree_bounds::test_equals_brute_force_without_total",
+        "merge_breakpoints find_prices": BOUNDED_PRICES,
     },
     "engines.convex_flow.kernel": {
         "balance": "test_engines_convex_flow::test_equals_exhaustive_search_and_proves_itself",

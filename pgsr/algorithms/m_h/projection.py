@@ -1,7 +1,7 @@
 """The exact optimum of M_H, in integers or relaxed."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from pgsr.certificates import Multipliers, certify
 from pgsr.certificates.rounded_reals import is_proved, missed
 from pgsr.data.estimate import Estimate
 from pgsr.data.views import View
-from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
+from pgsr.engines.nearest_tree.bounded_prices import bounded_prices
 from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.engines.nearest_tree.exchange import LARGEST_SLOPE
 from pgsr.engines.nearest_tree.integers import LARGEST as ALWAYS_SMALL
@@ -34,13 +34,13 @@ class TreeProjection(GatedMethod):
 
     Newton's method finds the prices of consistency and total. The integer optimum lies near: unit steps in windows
     around the relaxed one are merged by cost, and the exchange test proves the answer, or windows are widened
-    (docs/derivations/m_h.md). At sizes with bounds breakpoints are merged instead. With every region's total or sizes
+    (docs/derivations/m_h.md). With bounds breakpoints are merged instead. With every region's total or sizes
     per level the problem is a flow (`pgsr.algorithms.m_h_flow`, docs/derivations/m_h_levels.md). Fixed totals of some
     regions are for `RegionTotalsProjection`; what else `where` states is refused.
 
     Shapes: any depth, any number of sizes; `StreamedLevelTreeProjection` works in parts. Complexity: O(regions x sizes)
     per Newton step, some ten of them. Memory: 8 bytes per unknown for the answer, 56 more where the region has
-    children, at sizes with bounds 32 more and 48 per level, and the certificate's blocks.
+    children, with bounds 80 more and 48 per level, and the certificate's blocks.
 
     Ties: equal optima are common; smaller sizes and earlier regions are served first.
 
@@ -75,8 +75,9 @@ class TreeProjection(GatedMethod):
     def bytes_needed(self, problem: Problem) -> int:
         if needs_flow(problem):
             return 200 * problem.n_unknowns
-        kept = 1 if problem.conditions is None else max(2, problem.hierarchy.n_levels)  # breakpoints of every level
-        return 48 * kept * problem.n_unknowns
+        if problem.conditions is None:
+            return 48 * problem.n_unknowns
+        return (80 + 48 * max(1, problem.hierarchy.n_levels - 1)) * problem.n_unknowns  # breakpoints of every level
 
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         if needs_flow(problem):
@@ -97,7 +98,7 @@ class TreeProjection(GatedMethod):
         return Result(Status.FAILED, f"no certified optimum in windows of {WIDEST:,} counts")
 
 
-def _require_small_slopes(problem: Problem, trees: SizeTrees | MixedTrees, below: Any) -> None:
+def _require_small_slopes(problem: Problem, trees: SizeTrees, below: np.ndarray) -> None:
     """Raise `TooLargeError` if costs of units near the relaxed answer, added up along a branch, may leave 64 bits.
 
     A cost is w (2 (x - y) + 1): a large weight needs no small counts, but an answer that is near to them.
@@ -125,30 +126,28 @@ def _by_flow(problem: Problem, deadline: Deadline) -> Result:
     return Result(Status.FAILED, reason, None, certificate, seconds, refused=estimate)
 
 
-def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees | MixedTrees, float, Any]:
-    """Find the trees of all sizes, the root's price, and the prices of inner regions as these trees have them."""
+def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees, float, np.ndarray]:
+    """Find the trees of all sizes, the root's price, and the prices of inner regions, shape (inner regions, sizes)."""
     tree, y, conditions = problem.hierarchy, problem.target, problem.conditions
     slack = SLACK if problem.integer else 0.0
-    intervals, bounds = None, ()
-    if conditions is not None:
-        bounds = conditions.lower.reshape(y.shape), conditions.upper.reshape(y.shape)
-        intervals = CellBounds.of(tree, *bounds, downwards=problem.integer)
-    if conditions is None or intervals is None or not len(intervals.sizes):
+    if conditions is None:
         trees = SizeTrees.of(tree, y, problem.w)
         return trees, *optimal_prices(trees, total, slack)
-    reason = intervals.contradiction(tree, y.shape[1], total, *bounds)
+    bounds = conditions.lower.reshape(y.shape), conditions.upper.reshape(y.shape)
+    intervals = CellBounds.of(tree, *bounds, downwards=problem.integer)
+    reason = intervals.contradiction(tree, total, *bounds)
     if reason is not None:
         raise Stopped(Status.INFEASIBLE, reason)
-    trees = MixedTrees.of(tree, y, problem.w, intervals)
-    return trees, *trees.optimal_prices(total, slack)
+    trees = SizeTrees.of(tree, y, problem.w, intervals)
+    return trees, *bounded_prices(trees, intervals.clipped, total, slack)
 
 
 def _judged_relaxation(
-    problem: Problem, trees: SizeTrees | MixedTrees, root: float, below: Any, deadline: Deadline
+    problem: Problem, trees: SizeTrees, root: float, below: np.ndarray, deadline: Deadline
 ) -> Result:
     tree, x = problem.hierarchy, trees.continuous(below)
-    prices = trees.consistency_prices(below)[: tree.n_inner]
-    if isinstance(trees, SizeTrees) and tree.n_levels > 1 and are_far_apart(problem.w):
+    prices = below[: tree.n_inner]
+    if problem.conditions is None and tree.n_levels > 1 and are_far_apart(problem.w):
         x, prices = settled(tree, problem.target, problem.w, x, root)
     estimate = Estimate(tree, View.COUNTS, x)
     seconds = Seconds(solve=deadline.spent)

@@ -14,7 +14,7 @@ One pass up gives gains and offsets, one pass down prices: a step of Newton's me
 this, the total, the integers and the exchange test.
 
 Files: `integers` is what others call, `size_trees` the passes, `kernel` their compiled loops, `exchange` the test;
-`bounds` the intervals of cells with bounds, `bounded_trees` and `bounded_kernel` the sizes that have some.
+`bounds` the intervals of cells with bounds, `bounded_prices` the prices then, `bounded_kernel` the loops of both.
 """
 
 from pgsr.engines.nearest_tree.integers import nearest_integers

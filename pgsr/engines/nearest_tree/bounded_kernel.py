@@ -1,4 +1,4 @@
-"""The compiled loops of `bounded_trees`: sizes whose cells have bounds.
+"""The compiled loops of `bounds` and `bounded_prices`: intervals of cells, and prices of trees whose cells have some.
 
 Arrays are sizes x regions, and every function works on the sizes start..stop-1 alone, one after the other. Arguments
 that occur everywhere:
@@ -11,13 +11,9 @@ that occur everywhere:
     n_inner                 regions are in level order, the first n_inner have children; the children of one region are
                             all leaves or all inner regions
     below[s, r]             prices: what inner region r pays its children for a unit
-    low, length [s, r]      the window of inner region r: low .. low + length
-    steps[s, r, j]          what the children of r charge for unit number low + j - 1 (from 0); where j = 0, for the
-                            dearest one among the first `low`
 
-Leaf c takes clip(y + p / 2w, lower, upper) at price p, in integers clip(y + (t + w) // 2w, lower, upper) at integer
-price t. An inner region takes what its children take, clipped to its interval; where it is clipped they are paid the
-price at which they take just the bound.
+Leaf c takes clip(y + p / 2w, lower, upper) at price p. An inner region takes what its children take, clipped to its
+interval; where it is clipped they are paid the price at which they take just the bound.
 """
 
 import numpy as np
@@ -206,161 +202,3 @@ def answer_price(y, lower, upper, clipped, w, paid, price, value, rate, first, l
         bound = price[k] + (lower - value[k]) / rate[k] if rate[k] > 0.0 else price[k]
         return max(here, bound), float(lower), 0.0
     return here, x, rise
-
-
-@compiled
-def continuous_point(start, stop, y, lower, upper, w, first_child, n_inner, below, x):
-    """Compute the relaxed answer at these prices: leaves from their demand, inner regions by adding up."""
-    for s in range(start, stop):
-        for r in range(n_inner - 1, -1, -1):
-            total = 0.0
-            for c in range(first_child[r], first_child[r + 1]):
-                if c >= n_inner:
-                    x[s, c] = wanted(y[s, c], lower[s, c], upper[s, c], 0.5 / w[c], below[s, r])
-                total += x[s, c]
-            x[s, r] = total
-
-
-@compiled
-def wanted(y, lower, upper, rate, price):
-    """Compute what a leaf takes, clip(y + rate price, lower, upper) with rate = 1 / 2w."""
-    return min(max(y + rate * price, float(lower)), float(upper))
-
-
-@compiled
-def merge_steps(start, stop, y, lower, upper, w, first_child, n_inner, below, width, low, length, steps, charges):
-    """Pass upwards in the slope merge: what each inner region may take near the continuous optimum, and its cost.
-
-    As `pgsr.engines.nearest_tree.kernel.merge_steps`, in windows cut to the intervals of the cells. `length` is -1 at
-    the root where the windows of some region and of its children do not meet.
-    """
-    center = np.empty(n_inner)
-    for s in range(start, stop):
-        meet = True
-        for r in range(n_inner - 1, -1, -1):
-            first, last = first_child[r], first_child[r + 1]
-            # The continuous x of r, and what its children can take together: the window lies around the one within the
-            # other.
-            total, least, most = 0.0, np.int64(0), np.int64(0)
-            for c in range(first, last):
-                if c >= n_inner:
-                    total += wanted(y[s, c], lower[s, c], upper[s, c], 0.5 / w[c], below[s, r])
-                    least += lower[s, c]
-                    most = NO_BOUND if upper[s, c] == NO_BOUND or most == NO_BOUND else most + upper[s, c]
-                else:
-                    total += center[c]
-                    least += low[s, c]
-                    most += low[s, c] + length[s, c]
-            center[r] = total
-            floor = np.int64(np.floor(total))
-            least = max(least, lower[s, r], floor - width)
-            most = min(most, upper[s, r], floor + 1 + width)
-            low[s, r], length[s, r] = least, most - least
-            if least > most:
-                meet = False
-                break
-            walk(
-                y[s], lower[s], upper[s], w, first, last, n_inner, below[s, r], low[s], length[s], steps[s],
-                least, most, steps[s, r],
-            )  # fmt: skip
-        if not meet:
-            length[s, 0] = -1
-            continue
-        # The root adds its own cost; above it no one does.
-        for k in range(length[s, 0]):
-            charges[s, k] = charge(0, k, y[s], w, low[s], steps[s])
-
-
-@compiled
-def walk(y, lower, upper, w, first, last, n_inner, price, low, length, steps, lo, high, out):
-    """List the costs of units lo-1..high-1 of children, from one price at which they change to the next."""
-    # Down, price by price, until children take no more than the window's lower end, whose last unit costs the dearest
-    # of these; then up from one price at which they take more to the next.
-    t = np.int64(np.floor(min(max(price, -(2.0**60)), 2.0**60)))
-    total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, t, low, length, steps)
-    while total > lo:
-        total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, dearest - 1, low, length, steps)
-    k = lo - 1
-    if total == lo:
-        out[0] = dearest
-        k = lo
-    while k < high:
-        t = cheapest
-        total, dearest, cheapest = look(y, lower, upper, w, first, last, n_inner, t, low, length, steps)
-        while k < min(high, total):
-            out[k - lo + 1] = t
-            k += 1
-
-
-@compiled
-def look(y, lower, upper, w, first, last, n_inner, t, low, length, steps):
-    """Compute what children take at integer price t, the dearest unit among it and the cheapest one beyond it."""
-    total, dearest, cheapest = np.int64(0), np.int64(-NO_BOUND), np.int64(NO_BOUND)
-    if first >= n_inner:
-        turn = np.int64(0)
-        for c in range(first, last):
-            if c == first or w[c] != w[c - 1]:
-                turn = (t + w[c]) // (2 * w[c])  # a division costs more than the rest of the loop
-            x = min(max(y[c] + turn, lower[c]), upper[c])
-            last_cost = step_cost(x - 1, y[c], w[c])
-            dearest = max(dearest, last_cost if x > lower[c] else -NO_BOUND)
-            cheapest = min(cheapest, last_cost + 2 * w[c] if x < upper[c] else NO_BOUND)
-            total += x
-        return total, dearest, cheapest
-    for c in range(first, last):
-        k = np.int64(0)
-        while k < length[c] and charge(c, k, y, w, low, steps) <= t:
-            dearest = max(dearest, charge(c, k, y, w, low, steps))
-            k += 1
-        if k < length[c]:
-            cheapest = min(cheapest, charge(c, k, y, w, low, steps))
-        total += low[c] + k
-    return total, dearest, cheapest
-
-
-@compiled
-def charge(c, k, y, w, low, steps):
-    """Compute what inner region c charges its parent for one group more than low + k."""
-    return step_cost(low[c] + k, y[c], w[c]) + steps[c, k + 1]
-
-
-@compiled
-def step_cost(x, y, w):
-    """Compute w (x + 1 - y)^2 - w (x - y)^2."""
-    return w * (2 * (x - y) + 1)
-
-
-@compiled
-def distribute(start, stop, y, lower, upper, w, first_child, n_inner, low, length, steps, x):
-    """Pass downwards from x[s, 0]: a region's groups are its children's cheapest units, equal ones the first child's.
-
-    All units below the dearest one taken are taken; of those equal to it as many as are still missing.
-    """
-    for s in range(start, stop):
-        for r in range(n_inner):
-            first, last = first_child[r], first_child[r + 1]
-            # First what every child takes below the price `dearest`, then units at that price until none is missing.
-            dearest, missing = steps[s, r, x[s, r] - low[s, r]], x[s, r]
-            for c in range(first, last):
-                if c >= n_inner:
-                    x[s, c] = min(max(y[s, c] + (dearest - 1 + w[c]) // (2 * w[c]), lower[s, c]), upper[s, c])
-                else:
-                    k = np.int64(0)
-                    while k < length[s, c] and charge(c, k, y[s], w, low[s], steps[s]) < dearest:
-                        k += 1
-                    x[s, c] = low[s, c] + k
-                missing -= x[s, c]
-            for c in range(first, last):
-                if missing == 0:
-                    break
-                if c >= n_inner:
-                    most = min(max(y[s, c] + (dearest + w[c]) // (2 * w[c]), lower[s, c]), upper[s, c])
-                    more = min(most - x[s, c], missing)
-                    x[s, c] += more
-                    missing -= more
-                    continue
-                k = x[s, c] - low[s, c]
-                while missing > 0 and k < length[s, c] and charge(c, k, y[s], w, low[s], steps[s]) == dearest:
-                    x[s, c] += 1
-                    k += 1
-                    missing -= 1

@@ -32,16 +32,14 @@ LARGEST_BOUND = 2**50
 
 @dataclass(frozen=True, eq=False)
 class CellBounds:
-    """The intervals lower..upper that signs and bounds of cells imply at the sizes that have some; sizes x regions.
+    """The intervals lower..upper that signs and bounds of cells imply.
 
     Attributes:
-        sizes: those with a stated bound other than 0 <= x, increasing, shape (n,).
-        lower, upper: int64, shape (n, regions); NO_BOUND where there is no upper one.
-        empty: the last region whose interval is empty, as far as it was looked for, or -1; shape (n,).
-        clipped: which bounds of inner regions their children do not keep by themselves, shape (n, inner regions).
+        lower, upper: int64, shape (sizes, regions); NO_BOUND where there is no upper one.
+        empty: the last region whose interval is empty, as far as it was looked for, or -1; shape (sizes,).
+        clipped: which bounds of inner regions their children do not keep by themselves, shape (sizes, inner regions).
     """
 
-    sizes: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
     empty: np.ndarray
@@ -61,43 +59,32 @@ class CellBounds:
         """
         from pgsr.engines.nearest_tree.bounded_kernel import tighten
 
-        sizes = np.flatnonzero((lower.max(axis=0) > 0) | (upper.min(axis=0) < LARGEST_BOUND))
-        low = np.ascontiguousarray(np.take(lower, sizes, axis=1).T)
-        high = np.ascontiguousarray(np.take(upper, sizes, axis=1).T)
-        np.maximum(low, 0, out=low)
+        low, high = np.maximum(lower.T, 0, order="C"), upper.T.copy(order="C")
         unbounded = high >= LARGEST_BOUND
         sums = low.sum(axis=1, dtype=float), high.sum(axis=1, dtype=float, where=~unbounded)
         if max(part.max(initial=0.0) for part in sums) > 2.0**60:
             raise TooLargeError("bounds of cells add up to more than 2^60; give smaller ones")
         high[unbounded] = NO_BOUND
-        empty, clipped = np.empty(len(sizes), np.int64), np.zeros((len(sizes), max(1, tree.n_inner)), np.int64)
+        empty, clipped = np.empty(len(low), np.int64), np.zeros((len(low), max(1, tree.n_inner)), np.int64)
         links = tree.first_child.copy(), tree.n_inner
-        share(tighten, range(len(sizes)), tree.n_regions, low, high, *links, downwards, empty, clipped)
-        return cls(sizes, low, high, empty, clipped)
+        share(tighten, range(len(low)), tree.n_regions, low, high, *links, downwards, empty, clipped)
+        return cls(low, high, empty, clipped)
 
     @property
     def conflict(self) -> tuple[int, int] | None:
-        """The position in `sizes` and the region of the first empty interval, or None."""
-        position = int(np.argmax(self.empty >= 0)) if len(self.empty) else 0
-        return (position, int(self.empty[position])) if (self.empty >= 0).any() else None
+        """The size and the region of the first empty interval, or None."""
+        size = int(np.argmax(self.empty >= 0))
+        return (size, int(self.empty[size])) if (self.empty >= 0).any() else None
 
-    def reachable_totals(self, n_sizes: int) -> tuple[int, int]:
-        """Compute the least and the largest total of the root over all sizes; `NO_BOUND` where there is none."""
-        least = int(self.lower[:, 0].sum())
-        if n_sizes > len(self.sizes) or (self.upper[:, 0] == NO_BOUND).any():
-            return least, NO_BOUND
-        return least, int(self.upper[:, 0].sum())
-
-    def contradiction(
-        self, tree: Hierarchy, n_sizes: int, total: int | None, lower: np.ndarray, upper: np.ndarray
-    ) -> str | None:
+    def contradiction(self, tree: Hierarchy, total: int | None, lower: np.ndarray, upper: np.ndarray) -> str | None:
         """Say which region and size no numbers satisfy, or that the root's total is out of reach; None if some do."""
         if self.conflict is not None:
             return _conflict_text(tree, self, lower, upper)
         if total is None:
             return None
-        least, most = self.reachable_totals(n_sizes)
-        root = region_id(tree.paths[0])
+        root, least, most = region_id(tree.paths[0]), int(self.lower[:, 0].sum()), NO_BOUND
+        if not (self.upper[:, 0] == NO_BOUND).any():
+            most = int(self.upper[:, 0].sum())
         if total < least:
             return f"the bounds ask for at least {least:,} groups in {root}, whose public total is {total:,}"
         if total > most:
@@ -107,13 +94,12 @@ class CellBounds:
 
 def _conflict_text(tree: Hierarchy, intervals: CellBounds, lower: np.ndarray, upper: np.ndarray) -> str:
     assert intervals.conflict is not None
-    position, region = intervals.conflict
-    size = int(intervals.sizes[position])
+    size, region = intervals.conflict
     name = f"region {region_id(tree.paths[region])}, size {size:,}"
     own_low, own_high = max(0, int(lower[region, size])), int(upper[region, size])
     if own_low > own_high:
         return f"{name}: at least {own_low:,} and at most {own_high:,} are stated, which no count satisfies"
-    low, high = int(intervals.lower[position, region]), int(intervals.upper[position, region])
+    low, high = int(intervals.lower[size, region]), int(intervals.upper[size, region])
     if low > own_low:
         return f"{name}: the bounds of the regions below it add up to at least {low:,}, its own are at most {high:,}"
     return f"{name}: the bounds of the regions below it add up to at most {high:,}, its own are at least {low:,}"

@@ -1,13 +1,11 @@
 """The nearest integers on a tree: optimal prices, then ever wider windows until the exchange test is passed."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from pgsr.checks import what_to_lower
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.engines.nearest_tree.bounded_trees import MixedTrees
 from pgsr.engines.nearest_tree.exchange import passes_exchange_test
 from pgsr.engines.nearest_tree.size_trees import SizeTrees, root_price
 from pgsr.errors import ProblemError, TooLargeError
@@ -60,6 +58,7 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float) -> tuple[f
     """Find the price that the root is paid, and those paid by inner regions, shape (inner regions, sizes).
 
     Args:
+        trees: without bounds; `bounded_prices` has them for others.
         total: of the root over all sizes, or None.
         slack: with it the prices are those of a root that is off by at most this many units, see `root_price`.
     """
@@ -73,10 +72,10 @@ def optimal_prices(trees: SizeTrees, total: int | None, slack: float) -> tuple[f
     return root_price(ask, total, slack), below
 
 
-def widening(trees: SizeTrees | MixedTrees, below: Any, total: int | None) -> Iterator[np.ndarray | None]:
+def widening(trees: SizeTrees, below: np.ndarray, total: int | None) -> Iterator[np.ndarray | None]:
     """Find the optimal integers in windows around the continuous point of prices `below`; widen them as needed.
 
-    Prices are those that the same trees gave. None stands for windows that do not reach the total or are empty. Ends
+    None stands for windows that do not reach the total or are empty. Ends
     beyond `WIDEST`.
     """
     width = 1

@@ -13,12 +13,15 @@ Arguments that occur everywhere:
     first_child[r]          the children of r are first_child[r] .. first_child[r + 1] - 1
     n_inner                 regions are in level order, the first n_inner have children; the children of one region are
                             all leaves or all inner regions
+    lower, upper[r, s]      the intervals of cells, int64; None where no cell has bounds, and then the compiler leaves
+                            out whatever asks for them
     below[r, s]             prices: what inner region r pays its children for a unit
     low, length [r, s]      the window of inner region r: low .. low + length
     steps[r, s, j]          what the children of r charge for unit number low + j (from 0)
 
 Leaf c takes unit number k (from 0) at a price of w (2 (k - y) + 1) or more, so taken(c, t) = max(0, y + (t + w) // 2w)
-units at the integer price t. An inner region offers the units of its window alone, at its own cost plus its children's.
+units at the integer price t, clipped to its interval. An inner region offers the units of its window alone, at its own
+cost plus its children's.
 
 Integers that are passed on are made `np.int64` first: compiled functions take a literal 0 for a type of its own, and
 would be compiled once more for it. Arrays are copied in loops, as an array assignment compiles for seconds.
@@ -137,13 +140,15 @@ def lower(w, root, above, at_root, gain, offset, price):
 
 
 @compiled
-def continuous_point(y, start, stop, w, first_child, n_inner, below, x):
+def continuous_point(y, lower, upper, start, stop, w, first_child, n_inner, below, x):
     """Compute the relaxed answer at these prices: leaves from their demand, inner regions by adding up."""
     for r in range(n_inner - 1, -1, -1):
         x[r, start:stop] = 0.0
         for c in range(first_child[r], first_child[r + 1]):
             if c >= n_inner:
                 fill_leaf(y[c, start:stop], 0.5 / w[c], below[r, start:stop], x[c, start:stop])
+                if lower is not None:
+                    clip(lower[c, start:stop], upper[c, start:stop], x[c, start:stop])
             add(x[c, start:stop], x[r, start:stop])
 
 
@@ -162,46 +167,58 @@ def fill_leaf(y, rate, price, x):
 
 
 @compiled
-def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, length, steps, charges):
+def clip(lower, upper, x):
+    """Move numbers into their intervals."""
+    for j in range(len(x)):
+        x[j] = min(max(x[j], lower[j]), upper[j])
+
+
+@compiled
+def merge_steps(y, lower, upper, start, stop, w, first_child, n_inner, below, width, low, length, steps, charges):
     """Pass upwards in the slope merge: what each inner region may take near the continuous optimum, and its cost.
 
     Region r may take low[r, s] .. low[r, s] + length[r, s] groups, a window of `width` around the continuous optimum;
     `steps[r, s, j]` is what its children charge for the j-th of them, the cheapest first, and `charges[s, j]` what the
-    root itself charges. Leaves have no windows: the price of a step decides what they take.
+    root itself charges. Leaves have no windows: the price of a step decides what they take. A length of -1 says that
+    the windows of a region and of its children do not meet.
     """
-    center = np.empty((n_inner, min(CHUNK, stop - start)))
+    width_of_chunks = min(CHUNK, stop - start)
+    center, demand = np.empty((n_inner, width_of_chunks)), np.empty(width_of_chunks)
     column = np.empty(len(y), np.int64)
     for a in range(start, stop, CHUNK):
         b = min(a + CHUNK, stop)
         for r in range(n_inner - 1, -1, -1):
             first, last = first_child[r], first_child[r + 1]
             center[r] = 0.0
-            alike = first >= n_inner
+            alike = first >= n_inner and lower is None
             for c in range(first, last):
                 alike = alike and w[c] == w[first]
                 if c >= n_inner:
-                    add_demand(y[c, a:b], 0.5 / w[c], below[r, a:b], center[r])
+                    fill_leaf(y[c, a:b], 0.5 / w[c], below[r, a:b], demand)
+                    if lower is not None:
+                        clip(lower[c, a:b], upper[c, a:b], demand)
+                    add(demand, center[r])
                 else:
                     add(center[c], center[r])
             for s in range(a, b):
                 # The window: floor(x) - width .. floor(x) + 1 + width, within what the windows of the children add up
-                # to.
-                lo, most = np.int64(0), np.int64(_NEVER)
-                if first < n_inner:
-                    most = 0
-                    for c in range(first, last):
-                        lo += low[c, s]
-                        most += low[c, s] + length[c, s]
+                # to, and within the interval.
+                lo, most = reach(s, first, last, n_inner, lower, upper, low, length)
                 floor = np.int64(np.floor(center[r, s - a]))
                 lo, high = max(lo, floor - width), min(most, floor + 1 + width)
-                low[r, s], length[r, s] = lo, high - lo
+                if lower is not None:
+                    lo, high = max(lo, lower[r, s]), min(high, upper[r, s])
+                low[r, s], length[r, s] = lo, max(high - lo, np.int64(-1))
                 # What r's children charge for its units are their own units merged, the cheapest first.
                 if alike:
                     for c in range(first, last):
                         column[c - first] = y[c, s]
                     walk_alike(column[: last - first], w[first], below[r, s], lo, high, steps[r, s])
-                else:
-                    walk(y, s, w, first, last, n_inner, below[r, s], low, length, steps, lo, high, steps[r, s])
+                elif lo <= high:
+                    walk(
+                        y, lower, upper, s, w, first, last, n_inner, below[r, s], low, length, steps, lo, high,
+                        steps[r, s],
+                    )  # fmt: skip
         for s in range(a, b):
             # The root adds its own cost; above it no one does.
             for k in range(length[0, s]):
@@ -209,10 +226,25 @@ def merge_steps(y, start, stop, w, first_child, n_inner, below, width, low, leng
 
 
 @compiled
-def add_demand(y, rate, price, total):
-    """Add what a leaf takes, max(0, y + rate price), to its parent's sum."""
-    for j in range(len(y)):
-        total[j] += max(0.0, y[j] + rate * price[j])
+def reach(s, first, last, n_inner, lower, upper, low, length):
+    """Add up the least and the most that children can take: of leaves their intervals, of inner regions their windows.
+
+    The most is less than the least where a child's window is empty.
+    """
+    least, most = np.int64(0), np.int64(_NEVER)
+    if first < n_inner:
+        most = np.int64(0)
+        for c in range(first, last):
+            if length[c, s] < 0:
+                return np.int64(0), np.int64(-1)
+            least += low[c, s]
+            most += low[c, s] + length[c, s]
+    elif lower is not None:
+        most = np.int64(0)
+        for c in range(first, last):
+            least += lower[c, s]
+            most = np.int64(_NEVER) if max(most, upper[c, s]) == _NEVER else most + upper[c, s]
+    return least, most
 
 
 @compiled
@@ -247,36 +279,44 @@ def taken(y, turn):
 
 
 @compiled
-def walk(y, s, w, first, last, n_inner, price, low, length, steps, lo, high, out):
-    """List the costs of units lo..high-1 of children of any kind, from one price at which they change to the next."""
+def walk(y, lower, upper, s, w, first, last, n_inner, price, low, length, steps, lo, high, out):
+    """List the costs of units lo..high-1 of children of any kind, from one price at which they change to the next.
+
+    Of an empty list the first place holds a price at which children take `lo`.
+    """
     # Down, price by price, until children take no more than the window's lower end, then up from one price at which
     # they take more to the next.
-    t = np.int64(np.floor(price))
-    total, dearest, cheapest = look(y, s, w, first, last, n_inner, t, low, length, steps)
+    t = np.int64(np.floor(min(max(price, -(2.0**60)), 2.0**60)))
+    total, dearest, cheapest = look(y, lower, upper, s, w, first, last, n_inner, t, low, length, steps)
     while total > lo:
-        total, dearest, cheapest = look(y, s, w, first, last, n_inner, dearest - 1, low, length, steps)
-    k = lo
-    while k < high:
+        total, dearest, cheapest = look(y, lower, upper, s, w, first, last, n_inner, dearest - 1, low, length, steps)
+    k, most = lo, high
+    if lo == high:
+        out[0] = dearest
+        k, most = total, lo
+    while k < most:
         t = cheapest
-        total, dearest, cheapest = look(y, s, w, first, last, n_inner, t, low, length, steps)
-        while k < min(high, total):
-            out[k - lo] = t
+        total, dearest, cheapest = look(y, lower, upper, s, w, first, last, n_inner, t, low, length, steps)
+        while k < min(most, total):
+            out[max(k - lo, np.int64(0))] = t
             k += 1
 
 
 @compiled
-def look(y, s, w, first, last, n_inner, t, low, length, steps):
+def look(y, lower, upper, s, w, first, last, n_inner, t, low, length, steps):
     """Compute what children take at integer price t, the dearest unit among it and the cheapest one beyond it."""
     total, dearest, cheapest = np.int64(0), np.int64(-_NEVER), np.int64(_NEVER)
     if first >= n_inner:
-        turn = np.int64(0)
+        turn, least, most = np.int64(0), np.int64(0), np.int64(_NEVER)
         for c in range(first, last):
             if c == first or w[c] != w[c - 1]:
                 turn = (t + w[c]) // (2 * w[c])  # a division costs more than the rest of the loop
-            x = max(np.int64(0), y[c, s] + turn)
+            if lower is not None:
+                least, most = lower[c, s], upper[c, s]
+            x = min(max(least, y[c, s] + turn), most)
             last_cost = step_cost(x - 1, y[c, s], w[c])
-            dearest = max(dearest, last_cost if x > 0 else -_NEVER)
-            cheapest = min(cheapest, last_cost + 2 * w[c])
+            dearest = max(dearest, last_cost if x > least else -_NEVER)
+            cheapest = min(cheapest, last_cost + 2 * w[c] if x < most else _NEVER)
             total += x
         return total, dearest, cheapest
     for c in range(first, last):
@@ -303,7 +343,7 @@ def step_cost(x, y, w):
 
 
 @compiled
-def distribute(y, start, stop, w, first_child, n_inner, low, length, steps, x):
+def distribute(y, lower, upper, start, stop, w, first_child, n_inner, low, length, steps, x):
     """Pass downwards from x[0]: a region's groups are its children's cheapest units, equal ones the first child's."""
     zero, one = np.int64(0), np.int64(1)
     dearest, missing = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.int64)
@@ -324,11 +364,11 @@ def distribute(y, start, stop, w, first_child, n_inner, low, length, steps, x):
             for c in range(first, last):
                 if c == first or w[c] != w[c - 1]:
                     turns(dearest, w[c], one, below)
-                take(y[c, a:b], below, missing, x[c, a:b])
+                take(y[c, a:b], row(lower, c, a, b), row(upper, c, a, b), below, missing, x[c, a:b])
             for c in range(first, last):
                 if c == first or w[c] != w[c - 1]:
                     turns(dearest, w[c], zero, within)
-                take_more(y[c, a:b], within, missing, x[c, a:b])
+                take_more(y[c, a:b], row(lower, c, a, b), row(upper, c, a, b), within, missing, x[c, a:b])
 
 
 @compiled
@@ -339,18 +379,31 @@ def turns(price, w, less, out):
 
 
 @compiled
-def take(y, turn, missing, x):
-    """Let a leaf take x = max(0, y + turn), and subtract it from what its parent still has to give."""
+def row(bounds, c, a, b):
+    """Give the bounds of region c at sizes a..b-1, or None where there are none."""
+    if bounds is None:
+        return None
+    return bounds[c, a:b]
+
+
+@compiled
+def take(y, lower, upper, turn, missing, x):
+    """Let a leaf take x = max(0, y + turn) in its interval, and subtract it from what its parent still has to give."""
     for j in range(len(y)):
         x[j] = max(0, y[j] + turn[j])
+        if lower is not None:
+            x[j] = min(max(x[j], lower[j]), upper[j])
         missing[j] -= x[j]
 
 
 @compiled
-def take_more(y, turn, missing, x):
-    """Let a leaf take more, up to max(0, y + turn), as long as its parent has some to give."""
+def take_more(y, lower, upper, turn, missing, x):
+    """Let a leaf take more, up to max(0, y + turn) in its interval, as long as its parent has some to give."""
     for j in range(len(y)):
-        more = max(0, min(max(0, y[j] + turn[j]) - x[j], missing[j]))
+        most = max(0, y[j] + turn[j])
+        if lower is not None:
+            most = min(max(most, lower[j]), upper[j])
+        more = max(0, min(most - x[j], missing[j]))
         x[j] += more
         missing[j] -= more
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.engines.nearest_tree.bounds import CellBounds
 from pgsr.machine.parallel import Threads, spans_for_threads
 
 
@@ -22,11 +23,6 @@ class RootDemand:
     slope: np.ndarray
     intercept: np.ndarray
     count: int
-
-    @classmethod
-    def joined(cls, parts: list["RootDemand"]) -> "RootDemand":
-        slope, intercept = (np.concatenate([getattr(p, name) for p in parts]) for name in ("slope", "intercept"))
-        return cls(slope, intercept, sum(part.count for part in parts))
 
 
 def root_price(ask: Callable[[float], RootDemand], total: int, slack: float) -> float:
@@ -55,10 +51,6 @@ class Windows:
     low: np.ndarray
     length: np.ndarray
     charges: np.ndarray
-
-    @classmethod
-    def joined(cls, parts: list["Windows"]) -> "Windows":
-        return cls(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("low", "length", "charges")))
 
     def cheapest(self, total: int | None) -> np.ndarray | None:
         """Choose the root's counts per size: the cheapest groups over all sizes, up to the total or all that pay.
@@ -90,6 +82,7 @@ class SizeTrees:
         w, parent, first_child: as in problem and hierarchy; w is whole where integers are asked for.
         n_inner: regions with children; they come first.
         n_regions: regions without the added one.
+        lower, upper: the intervals of cells, of the shape of y, as `bounds.CellBounds` finds them; None without bounds.
     """
 
     y: np.ndarray
@@ -98,17 +91,21 @@ class SizeTrees:
     first_child: np.ndarray
     n_inner: int
     n_regions: int
+    lower: np.ndarray | None = None
+    upper: np.ndarray | None = None
 
     @classmethod
-    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray) -> "SizeTrees":
+    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, bounds: CellBounds | None = None) -> "SizeTrees":
         # Compiled loops tell read-only and strided arrays from others and would be compiled twice.
+        intervals = (None, None) if bounds is None else (bounds.lower.T.copy(), bounds.upper.T.copy())
         if tree.n_levels > 1:
             y = np.require(y, np.int64, ["C", "W"])
             links = w.copy(), tree.parent.copy(), tree.first_child.copy(), tree.n_inner
-            return cls(y, *links, tree.n_regions)
+            return cls(y, *links, tree.n_regions, *intervals)
         # A lone region becomes the only child of a region without weight, so that every tree has an inner region.
         links = np.array([0, w[0]]), np.array([-1, 0]), np.array([1, 2, 2]), 1
-        return cls(np.stack([np.zeros_like(y[0]), y[0]]), *links, 1)
+        intervals = (None if part is None else np.repeat(part, 2, axis=0) for part in intervals)
+        return cls(np.stack([np.zeros_like(y[0]), y[0]]), *links, 1, *intervals)
 
     @property
     def n_sizes(self) -> int:
@@ -161,12 +158,8 @@ class SizeTrees:
 
         x = np.empty(self.y.shape)
         w = self.w.astype(float)
-        self._each(lambda span: kernels.continuous_point(self.y, *span, w, *self._links, below, x))
+        self._each(lambda span: kernels.continuous_point(*self._cells, *span, w, *self._links, below, x))
         return x[-self.n_regions :]
-
-    def consistency_prices(self, below: np.ndarray) -> np.ndarray:
-        """Give the prices of all sizes side by side, which is how they are."""
-        return below
 
     def merge(self, below: np.ndarray, width: int) -> "MergedTrees":
         """Compute what regions may take in windows of `width` around the relaxed answer, and what they charge."""
@@ -177,8 +170,12 @@ class SizeTrees:
         steps = np.empty((*shape, 2 * width + 1), np.int64)
         charges = np.zeros(steps.shape[1:], np.int64)
         fixed = self.w, *self._links, below, width, low, length, steps, charges
-        self._each(lambda span: kernels.merge_steps(self.y, *span, *fixed))
+        self._each(lambda span: kernels.merge_steps(*self._cells, *span, *fixed))
         return MergedTrees(self, low, length, steps, Windows(low[0].copy(), length[0].copy(), charges))
+
+    @property
+    def _cells(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+        return self.y, self.lower, self.upper
 
     @property
     def _links(self) -> tuple[np.ndarray, int]:
@@ -213,5 +210,5 @@ class MergedTrees:
         x = np.empty(trees.y.shape, np.int64)
         x[0] = roots
         fixed = trees.w, trees.first_child, trees.n_inner, self.low, self.length, self.steps, x
-        trees._each(lambda span: kernels.distribute(trees.y, *span, *fixed))
+        trees._each(lambda span: kernels.distribute(*trees._cells, *span, *fixed))
         return x[-trees.n_regions :]
