@@ -131,7 +131,7 @@ def _priced_trees(problem: Problem, total: int | None) -> tuple[SizeTrees, float
     tree, y, conditions = problem.hierarchy, problem.target, problem.conditions
     slack = SLACK if problem.integer else 0.0
     if conditions is None:
-        trees = SizeTrees.of(tree, y, problem.w)
+        trees = SizeTrees.of(tree, y, problem.w, None)
         return trees, *optimal_prices(trees, total, slack)
     bounds = conditions.lower.reshape(y.shape), conditions.upper.reshape(y.shape)
     intervals = CellBounds.of(tree, *bounds, downwards=problem.integer)

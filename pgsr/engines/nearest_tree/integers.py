@@ -46,7 +46,7 @@ def nearest_integers(tree: Hierarchy, y: np.ndarray, w: np.ndarray, total: int |
         raise ProblemError(f"no non-negative numbers add up to {total:,}; give a total of 0 or more")
     if max(int(np.abs(y).max()), total or 0) * int(w.max()) * tree.n_levels > LARGEST:
         raise TooLargeError(f"counts times weights times levels exceed 2^50; {what_to_lower(w)}")
-    trees = SizeTrees.of(tree, y, w)
+    trees = SizeTrees.of(tree, y, w, None)
     _, below = optimal_prices(trees, total, SLACK)
     for x in widening(trees, below, total):
         if x is not None and passes_exchange_test(tree, w, x, y, total is not None):

@@ -91,11 +91,11 @@ class SizeTrees:
     first_child: np.ndarray
     n_inner: int
     n_regions: int
-    lower: np.ndarray | None = None
-    upper: np.ndarray | None = None
+    lower: np.ndarray | None
+    upper: np.ndarray | None
 
     @classmethod
-    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, bounds: CellBounds | None = None) -> "SizeTrees":
+    def of(cls, tree: Hierarchy, y: np.ndarray, w: np.ndarray, bounds: CellBounds | None) -> "SizeTrees":
         # Compiled loops tell read-only and strided arrays from others and would be compiled twice.
         intervals = (None, None) if bounds is None else (bounds.lower.T.copy(), bounds.upper.T.copy())
         if tree.n_levels > 1:
