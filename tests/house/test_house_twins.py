@@ -12,7 +12,6 @@ M_C_DUAL = "test_m_c_dual::test_value_and_gradient_are_those_of_the_definition"
 M_C_SUMS = "test_m_c_dual::test_nodes_against_the_sums_of_the_leaves"
 ROUNDED = "test_m_c_integers::test_the_gradient_is_what_regions_take_softly_rounded"
 DIAGONAL = "test_m_c_preconditioner::test_the_tree_diagonal_is_what_it_says"
-TWO_LEVEL = "test_m_c_preconditioner::test_two_level_is_what_it_says"
 FACTORS = "test_m_h_flow_network::test_factors_are_exact_on_a_tree_and_keep_the_sums_of_rows_or_the_diagonal"
 AGGREGATES = "test_m_h_flow_network::test_the_preconditioner_adds_up_vertices_and_whole_aggregates"
 TREE_PRICES = "test_nearest_tree::test_prices_are_those_at_which_regions_take_what_their_children_take"
@@ -81,12 +80,6 @@ TWINS = {
         "sums_beyond": ("naive.cumulative_dual", M_C_SUMS),
         "multiply": ("naive.curvature", "test_m_c_dual::test_products_with_the_hessian"),
         "diagonal eliminate carry_up carry_down": ("naive.curvature", DIAGONAL),
-    },
-    "algorithms.m_c.two_level_kernel": {
-        "coarse_leaves coarse_inverses invert fine_leaves restrict coarse_up coarse_down prolong": (
-            "naive.curvature",
-            TWO_LEVEL,
-        ),
     },
     "bounds.boxes_kernel": {
         "best_boxes": ("naive.best_chain_of_boxes", "test_bounds_lower_bound::test_chains_are_the_best_of_all"),

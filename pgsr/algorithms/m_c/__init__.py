@@ -20,8 +20,8 @@ leaves, which is no longer a matter of one region, so they are refused.
 
 Files: `projection` and `integers` are the methods, `ascent` (Newton's method) and `quasi_newton` the ways up, `dual`
 and `integers_dual` the duals, `preconditioner` the M, `arrays` what loops are given; the loops are `tree_kernel`
-(prices and Hessian), `squares_kernel`, `integers_kernel`, `moves_kernel` and `two_level_kernel`. `joint` takes the
-values of regions alone to a release.
+(prices and Hessian), `squares_kernel`, `integers_kernel` and `moves_kernel`. `joint` takes the values of regions alone
+to a release.
 """
 
 from pgsr.algorithms.m_c.integers import CumulativeIntegers

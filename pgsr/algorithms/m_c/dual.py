@@ -7,7 +7,7 @@ from math import fsum
 import numpy as np
 
 from pgsr.algorithms.m_c.arrays import Blocks, Diagonal, LeafTerms, NodeTree, Takings
-from pgsr.algorithms.m_c.preconditioner import TwoLevel, added_up
+from pgsr.algorithms.m_c.preconditioner import TreeDiagonal, added_up
 from pgsr.certificates import Multipliers
 from pgsr.certificates.certificate import objective
 from pgsr.data.estimate import Estimate
@@ -25,6 +25,10 @@ from pgsr.problems.problem import Problem
 _LARGEST_VALUE = 2**45
 _LEAVES_PER_CHUNK = 64
 _CG_STEPS = 80
+_RESIDUAL = 0.1
+"""At which residual, relative to the first and in the norm of M^-1, directions are good enough: far from the optimum
+exact Newton directions take longer and are no better."""
+
 _TRIALS = 40
 """How many lengths of a step are tried at most."""
 
@@ -210,8 +214,7 @@ class SquaresDual:
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
         """Compute an approximate Newton direction by preconditioned conjugate gradients."""
-        system = _System(self)
-        return conjugate_gradients(system, gradient, system.inverse.residual, _CG_STEPS)
+        return conjugate_gradients(_System(self), gradient, _RESIDUAL, _CG_STEPS)
 
     @property
     def leaves(self) -> LeafTerms:
@@ -290,7 +293,7 @@ class _System:
     """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""
 
     def __init__(self, dual: SquaresDual) -> None:
-        self.dual, self.inverse, self.dots = dual, TwoLevel(dual), np.empty(dual.shape[0])
+        self.dual, self.inverse, self.dots = dual, TreeDiagonal(dual), np.empty(dual.shape[0])
 
     def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
         from pgsr.algorithms.m_c import tree_kernel as kernels

@@ -8,7 +8,6 @@ import numpy as np
 
 from pgsr.algorithms.m_c.ascent import maximise
 from pgsr.algorithms.m_c.dual import SquaresDual, cumulative_counts_exceed, refused_bounds_above
-from pgsr.algorithms.m_c.preconditioner import aggregates
 from pgsr.certificates import certify
 from pgsr.data.estimate import Estimate
 from pgsr.data.rounding import nearest
@@ -79,9 +78,8 @@ class CumulativeProjection(GatedMethod):
 
     def bytes_needed(self, problem: Problem) -> int:
         n_inner = problem.hierarchy.n_inner * problem.target.shape[1]
-        n_dense = problem.hierarchy.n_inner * (len(aggregates(problem.target.shape[1])) - 1) ** 2
         per_leaf = 24 if problem.conditions is None else 40
-        return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner) + 8 * n_dense
+        return 140 * n_inner + per_leaf * (problem.n_unknowns - n_inner)
 
     def no_start(self, problem: Problem) -> None:
         """Give no reason: this method starts from the prices of another solve."""
