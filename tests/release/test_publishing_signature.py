@@ -186,7 +186,7 @@ def test_an_output_is_locked_before_the_charge(place, monkeypatch):
         reached.append(True)
         return {}
 
-    monkeypatch.setattr(making, "require_arithmetic", second)
+    monkeypatch.setattr(making, "require_publishable", second)
     publish(config(place))
     assert reached == [True]
 

@@ -25,7 +25,7 @@ from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.folder import hidden_folder, output_of
 from pgsr.release.publishing.places import folder_of, only_one, require_place
 from pgsr.release.terms.plan import Plan
-from pgsr.release.terms.preflight import require_arithmetic, require_publishable, require_room
+from pgsr.release.terms.preflight import require_publishable, require_room
 from pgsr.release.terms.terms import Terms
 from pgsr.tables.long import read_long
 
@@ -112,7 +112,6 @@ def publish(
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
             plan.mechanism.check(truth, source)
             require_room(folder, plan, truth.hierarchy, truth)
-            require_arithmetic(plan, truth)
             log.open(config.log)
         hidden, head = hidden_folder(folder), ""
         try:
