@@ -9,7 +9,6 @@
 | `console`        | faults of the machine in sentences, what a failure costs, and listeners who hang up             |
 | `progress`      | how far a command is                                                                            |
 | `findings`      | what a check found                                                                              |
-| `formulas`      | texts that spreadsheet programs would compute, which no published table holds                  |
 | `charts`        | bar charts of pages that are the same, byte by byte, on every machine                           |
 | `errors`        | what is raised, and several faults at once                                                      |
 

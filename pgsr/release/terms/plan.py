@@ -1,17 +1,22 @@
 """The plan of a release: what its terms come to, level by level, made once and read by all that follows."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from pgsr import own_methods
+from pgsr.algorithms import IsotonicFit
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT, least_shares
@@ -22,7 +27,6 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
-from pgsr.release.terms.post_processing import post_of
 from pgsr.release.terms.terms import Terms
 from pgsr.release.terms.thresholds import FromRoot, require_threshold, thresholds_of
 
@@ -72,6 +76,7 @@ class Plan:
         from_root: the thresholds and shares that followed from the noisy root; None before, or where none do.
         names: of the levels, root first.
         n_cells: the cells of all regions that are measured and computed, those of sizes from `Terms.min_size` on.
+        first_root: the root's first noisy values, which chose the shares; None where none did.
         zeros: whether tables have rows for sizes of which a region has no group, as they have up to `MOST_ROWS`.
 
     Example:
@@ -90,13 +95,15 @@ class Plan:
     from_root: FromRoot | None
     names: tuple[str, ...] = field(init=False)
     n_cells: int = field(init=False)
+    first_root: np.ndarray | None = field(init=False)
     zeros: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        keep = object.__setattr__
+        keep, first = object.__setattr__, self.from_root and self.from_root.first
         rows = sum(level.regions * (level.max_size + 1) for level in self.levels)
         keep(self, "names", tuple(level.name for level in self.levels))
         keep(self, "n_cells", sum(level.regions * (level.max_excess + 1) for level in self.levels))
+        keep(self, "first_root", None if first is None else np.array(first))
         keep(self, "zeros", rows <= MOST_ROWS)
 
     @classmethod
@@ -169,11 +176,6 @@ class Plan:
         assert self.terms.epsilon is not None, "of a pure epsilon"
         values = self.terms.epsilon * (1 - self.terms.totals_share)
         return FromRoot(thresholds, tuple(level / values for level in pure_epsilons(noises)), tuple(first.tolist()))
-
-    @property
-    def first_root(self) -> np.ndarray | None:
-        """The root's first noisy values, which chose the shares; None where none did."""
-        return None if self.from_root is None or self.from_root.first is None else np.array(self.from_root.first)
 
     @property
     def first_scale(self) -> Fraction:
@@ -270,3 +272,18 @@ def _noise_step(
         return Geometric(rule, terms.epsilon, shares, terms.totals, totals_share, terms.max_quantity, sizes)
     about = (terms.totals, totals_share, terms.max_quantity, terms.unit, terms.relation, sizes)
     return Noise(rule, terms.total, shares, terms.laws, *about)
+
+
+def post_of(terms: Terms) -> Method | PostProcess:
+    """Choose the method or post-process of the mechanism, which makes its counts of the noisy values.
+
+    Where levels have sizes of their own, `KUO` takes the middle of all best fits.
+
+    Example:
+        >>> post_of(Terms("demo", 5, "1", "posterior"))
+        Posterior()
+    """
+    method: Any = next(entry.method for entry in own_methods.METHODS if entry.release == terms.kind)
+    if terms.kind is Kind.KUO and terms.max_sizes is not None:
+        return replace(method, fit=IsotonicFit(optimum=Optimum.MIDPOINT))
+    return method

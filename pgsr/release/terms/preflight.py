@@ -1,6 +1,8 @@
 """Refuse, before anything is charged, a release that memory, disk or arithmetic does not allow."""
 
+import re
 import shutil
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +19,6 @@ from pgsr.machine import memory
 from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
-from pgsr.release.publishing.formulas import require_no_formula
 from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.plan import Plan
 
@@ -26,6 +27,11 @@ MOST_IN_SUMS = 2**50
 
 _AT_REST = 400_000_000
 """The bytes of a process that has loaded its libraries and compiled code."""
+
+_SIGNS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+"""The signs with which formulas begin, and their wide forms, which some programs take for the same."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: Fraction | None = None) -> int:
@@ -169,6 +175,33 @@ def require_publishable(plan: Plan, tree: Hierarchy) -> None:
             f"region {copied!r} has no regions below it, and others of its level have; with sizes per level every "
             "branch has the same depth: write one max_size for all levels, or name regions of every level"
         )
+
+
+def is_formula(text: str) -> bool:
+    """Tell whether a spreadsheet program would compute a cell with this text; a plain number is none.
+
+    Example:
+        >>> [is_formula(text) for text in ('=HYPERLINK("http://a.example")', "@SUM(1)", "-5", "- other", "A=B")]
+        [True, True, False, True, False]
+    """
+    return text.lstrip().startswith(_SIGNS) and _NUMBER.fullmatch(text) is None
+
+
+def require_no_formula(texts: Iterable[str], what: str) -> None:
+    """Raise `ConfigError` if one of these texts, cells of a table that is published, would be computed.
+
+    Example:
+        >>> require_no_formula(["North", "=1+1"], "region")
+        Traceback (most recent call last):
+        pgsr.release.publishing.errors.ConfigError: the region '=1+1' begins as a formula does, and spreadsheet
+            programs would compute it when they open a CSV file; write another name
+    """
+    for text in texts:
+        if is_formula(text):
+            raise ConfigError(
+                f"the {what} {text!r} begins as a formula does, and spreadsheet programs would compute it when they "
+                "open a CSV file; write another name"
+            )
 
 
 def require_room(folder: Path, plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:

@@ -1,7 +1,7 @@
 """What a short description of terms says, in words: an outline, a configuration and a published folder share it."""
 
 from pgsr.release.terms.kinds import MeasuredView
-from pgsr.release.terms.post_processing import post_of
+from pgsr.release.terms.plan import post_of
 from pgsr.release.terms.terms import Terms
 
 
