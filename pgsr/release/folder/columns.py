@@ -1,9 +1,15 @@
-"""The columns of every table of a release, in words. README.txt, datapackage.json and Parquet files use them."""
+"""The columns of every table of a release in words, and what a table says of itself when it lies alone.
+
+README.txt, datapackage.json and Parquet files use them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import pyarrow as pa
+
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release.terms.kinds import MeasuredView
 from pgsr.release.terms.plan import Plan
 from pgsr.release.terms.terms import Terms
@@ -13,6 +19,24 @@ HELD = (
     "(normal approximation)."
 )
 """How often published intervals hold the truth."""
+
+FORMAT = "pgsr release 1"
+PRIVATE = "epsilon-differentially private (secure noise)"
+SEEDED = "none (seeded)"
+
+CLAIMS = {
+    PureEpsilon: PRIVATE,
+    Approximate: "(epsilon, delta)-differentially private (secure noise)",
+    Rho: "rho-zero-concentrated differentially private (secure noise)",
+}
+"""The claim of secure noise, by the currency of the budget."""
+
+_ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
+
+
+def claim(terms: Terms, secure: bool) -> str:
+    """The sentence in which a release states its privacy."""
+    return CLAIMS[type(terms.total)] if secure else SEEDED
 
 
 @dataclass(frozen=True)
@@ -30,6 +54,31 @@ class Column:
     kind: str
     description: str
     required: bool = True
+
+
+def counts_schema(plan: Plan, secure: bool) -> pa.Schema:
+    """The schema of counts.parquet."""
+    return _schema(counts_columns(plan), plan.terms, secure, "counts")
+
+
+def measurement_schema(plan: Plan, secure: bool) -> pa.Schema:
+    """The schema of measurement.parquet."""
+    return _schema(measurement_columns(plan), plan.terms, secure, "measurement")
+
+
+def _schema(columns: list[Column], terms: Terms, secure: bool, table: str) -> pa.Schema:
+    """Make a schema; a table keeps its descriptions and its privacy claim when it is copied out of its folder."""
+    fields = [
+        pa.field(column.name, _ARROW[column.kind], metadata={"description": column.description}) for column in columns
+    ]
+    facts = {
+        "format": FORMAT,
+        "table": table,
+        "data_set": terms.data_set,
+        "privacy_claim": claim(terms, secure),
+        **({"epsilon": str(terms.epsilon)} if terms.plain else {"budget": terms.total.spelled}),
+    }
+    return pa.schema(fields, metadata=facts)
 
 
 def counts_columns(plan: Plan) -> list[Column]:

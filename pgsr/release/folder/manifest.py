@@ -18,12 +18,13 @@ from pgsr.errors import PgsrError
 from pgsr.machine.version import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.sensitivity import Sensitivity
+from pgsr.release.folder.columns import FORMAT, SEEDED, claim
 from pgsr.release.folder.distance import distance, exact_sum
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.terms.kinds import Kind, MeasuredView
@@ -32,9 +33,6 @@ from pgsr.release.terms.publication import Publication
 from pgsr.release.terms.terms import Terms
 from pgsr.release.terms.thresholds import FromRoot
 
-FORMAT = "pgsr release 1"
-PRIVATE = "epsilon-differentially private (secure noise)"
-SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
 """The key of the noise of rehearsals; everybody knows it."""
 
@@ -42,29 +40,6 @@ _PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
 OF_ANSWER = ("status", "certificate", "distance", "measurement", "versions", "files")
 """The fields that do not follow from the plan; all others do."""
-
-CLAIMS = {
-    PureEpsilon: PRIVATE,
-    Approximate: "(epsilon, delta)-differentially private (secure noise)",
-    Rho: "rho-zero-concentrated differentially private (secure noise)",
-}
-"""The claim of secure noise, by the currency of the budget."""
-
-
-def claim(terms: Terms, secure: bool) -> str:
-    """The sentence in which a release states its privacy."""
-    return CLAIMS[type(terms.total)] if secure else SEEDED
-
-
-def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
-    """The metadata of a table file, so that it keeps its privacy claim when it is copied out of its folder."""
-    return {
-        "format": FORMAT,
-        "table": table,
-        "data_set": terms.data_set,
-        "privacy_claim": claim(terms, secure),
-        **({"epsilon": str(terms.epsilon)} if terms.plain else {"budget": terms.total.spelled}),
-    }
 
 
 def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:

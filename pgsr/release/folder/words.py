@@ -5,8 +5,7 @@ from typing import Any
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
-from pgsr.release.folder.columns import HELD, percent
-from pgsr.release.folder.manifest import SEEDED
+from pgsr.release.folder.columns import HELD, SEEDED, percent
 from pgsr.release.terms.publication import USUAL
 
 REHEARSAL_WARNING = (
