@@ -15,8 +15,7 @@ from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composition import composed
 from pgsr.release.checks import noise_law
 from pgsr.release.checks.check_base import FolderCheck, OpenError
-from pgsr.release.checks.judgement import answer_of, broken, certificate_of
-from pgsr.release.checks.near_replay import roundings
+from pgsr.release.checks.judgement import answer_of, broken, certificate_of, roundings
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
 from pgsr.release.folder.columns import claim, percent

@@ -60,22 +60,6 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         PgsrError: the configuration, the key or a public table is wrong or absent, the output's place is taken or
             cannot be written to, too little epsilon, memory or disk space is left. Several of these are a
             `ConfigError` that lists them.
-
-    Example:
-        >>> import pandas as pd
-        >>> from pgsr.release import Terms
-        >>> from pgsr.tables import Entities, Groups
-        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
-        >>> people = pd.DataFrame({"group": [1, 1, 2]})
-        >>> config = ReleaseConfig(
-        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="m_h"),
-        ...     entities=Entities(people, entity=None),
-        ...     groups=Groups(homes, region=("nation", "state")),
-        ...     output="release",
-        ...     ledger="ledger.jsonl",
-        ... )
-        >>> dict(outline(config).facts)["state"]
-        '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
     """
     config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     terms, faults = config.terms, Faults()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.methods.expected_errors import ExpectedErrors, least_epsilon, readable, shown
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.plan.forecast import READING, SIMULATING, errors_of
-from pgsr.release.plan.stand_ins import stand_in_for
+from pgsr.release.plan.forecast import READING, SIMULATING, errors_of, stand_in_for
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.plan import Plan
 
@@ -84,22 +83,7 @@ def epsilon_for(
         ArgumentError: as `least_epsilon`.
         ConfigError: the budget is no pure epsilon of entities; or as `forecast`.
 
-    Example:
-        >>> import pandas as pd
-        >>> from pgsr.release import Terms
-        >>> from pgsr.tables import Entities, Groups
-        >>> homes = pd.DataFrame({"group": range(900), "nation": "US", "state": ["GA", "MI", "MI"] * 300})
-        >>> people = pd.DataFrame({"group": [1, 1, 2]})
-        >>> config = ReleaseConfig(
-        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="kuo"),
-        ...     entities=Entities(people, entity=None),
-        ...     groups=Groups(homes, region=("nation", "state")),
-        ...     output="release",
-        ...     ledger="ledger.jsonl",
-        ... )
-        >>> found = epsilon_for(config, {"state": 10}, mean_size=1.5)
-        >>> bool(found.tried[found.epsilon].mean[1] <= 10)
-        True
+    Shown by `test_release_forecast.py`.
     """
     config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     tell, terms = say or (lambda _text: None), config.terms
