@@ -308,39 +308,21 @@ class _Rows:
     def blocks(self) -> Iterator[tuple[np.ndarray, slice]]:
         """The measured regions block by block, and which of their rows: all, or a part of those of one long region.
 
-        Each block has at least one row, at most `_BLOCK_ROWS`, and one level where these differ.
+        Each block has at least one row, at most `_BLOCK_ROWS`, and one level where sizes differ by level.
         """
-        if self._plan.terms.view is MeasuredView.SPLIT:
-            yield from self._blocks_by_length()
-            return
-        alike, sizes = [self.measured], [self._plan.terms.max_excess]
+        alike = [self.measured]
         if self._plan.terms.max_sizes is not None:
             alike = [np.r_[self._tree.level(level)] for level in range(self._tree.n_levels)]
-            sizes = [level.max_excess for level in self._plan.levels]
-        for measured, max_size in zip(alike, sizes, strict=True):
-            step = max(1, _BLOCK_ROWS // (max_size + 1))
-            for start in range(0, len(measured), step):
-                regions = measured[start : start + step]
-                if self.lengths[regions].any():
-                    yield regions, slice(0, int(self.lengths[regions].sum()))
-
-    def _blocks_by_length(self) -> Iterator[tuple[np.ndarray, slice]]:
-        """The blocks of regions whose lengths differ by orders of magnitude."""
-        waiting: list[int] = []
-        rows = 0
-        for region in self.measured[self.lengths[self.measured] > 0].tolist():
-            n = int(self.lengths[region])
-            if waiting and rows + n > _BLOCK_ROWS:
-                yield np.array(waiting), slice(0, rows)
-                waiting, rows = [], 0
-            if n > _BLOCK_ROWS:
-                for start in range(0, n, _BLOCK_ROWS):
-                    yield np.array([region]), slice(start, min(start + _BLOCK_ROWS, n))
-            else:
-                waiting.append(region)
-                rows += n
-        if waiting:
-            yield np.array(waiting), slice(0, rows)
+        for measured in alike:
+            regions = measured[self.lengths[measured] > 0]
+            ends, start = np.append(0, np.cumsum(self.lengths[regions])), 0  # rows before every region, and all
+            while start < len(regions):
+                stop = int(np.searchsorted(ends, ends[start] + _BLOCK_ROWS, side="right")) - 1
+                stop = max(stop, start + 1)
+                n_rows = int(ends[stop] - ends[start])
+                for first in range(0, n_rows, _BLOCK_ROWS):
+                    yield regions[start:stop], slice(first, min(first + _BLOCK_ROWS, n_rows))
+                start = stop
 
     def columns(self, regions: np.ndarray, part: slice, values: np.ndarray) -> list[pa.Array]:
         """The columns of a block, which has these values; they name sizes, not excesses."""
