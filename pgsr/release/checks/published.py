@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.intervals import Intervals
@@ -80,19 +79,14 @@ def read_release(folder: str | Path) -> Published:
         Traceback (most recent call last):
         pgsr.release.publishing.errors.ReleaseError: 'no such folder' is no folder; name the folder of a release
     """
-    known = _read(folder)
-    plan, secure, measurement, counts = (known[name] for name in ("plan", "secure", "measurement", "counts"))
-    return Published(plan, secure, measurement, counts_by_size(counts.counts(), plan.terms.min_size))
-
-
-def _read(folder: str | Path) -> dict[str, Any]:
     found = ReleaseCheck(Path(folder), None, None)
     for name, step in found.steps():
         if name in _READING:
             finding = found.find(name, step)
             if not finding.passed:
                 raise ReleaseError(finding.sentence)
-    return found.known
+    plan, secure, measurement, counts = map(found.need, ("plan", "secure", "measurement", "counts"))
+    return Published(plan, secure, measurement, counts_by_size(counts.counts(), plan.terms.min_size))
 
 
 _READING = ("files", "digests", "manifest", "regions", "budget", "measurement", "counts", "integrality", "sign",

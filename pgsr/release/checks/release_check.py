@@ -28,9 +28,8 @@ from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
 from pgsr.release.terms.kinds import MeasuredView
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import FromRoot, Plan
 from pgsr.release.terms.preflight import require_publishable
-from pgsr.release.terms.thresholds import FromRoot
 
 
 def check(

@@ -41,7 +41,7 @@ class Form:
         if isinstance(value, float) and value > 0 and fits(repr(value), self.schema):
             return f"is {shown(value)}, a float, which is not exact; write it in quotes, {shown(repr(value))}"
         near = nearest(value, self.schema.get("enum", ())) if isinstance(value, str) else None
-        of_kind = any(part.get("type") in _kinds(value) for part in _parts(self.schema))
+        of_kind = any(part.get("type") in _kinds(value) for part in self.schema.get("anyOf", (self.schema,)))
         kind = "" if of_kind or isinstance(value, bool) else f", {kind_of(value)}"
         return f"is {shown(value)}{kind}; write {self.wanted}" + (f", perhaps {shown(near)}" if near else "")
 
@@ -114,10 +114,6 @@ def _kinds(value: object) -> tuple[str, ...]:
     if isinstance(value, int):
         return ("integer", "number")
     return {str: ("string",), float: ("number",), list: ("array",), dict: ("object",)}.get(type(value), ())
-
-
-def _parts(schema: Schema) -> Iterable[Schema]:
-    return schema.get("anyOf", (schema,))
 
 
 def _all_fit(values: Iterable[object], schema: Schema) -> bool:

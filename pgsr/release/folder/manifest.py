@@ -29,10 +29,9 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.release.folder.columns import FORMAT, SEEDED, claim
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.terms.kinds import Kind, MeasuredView
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import FromRoot, Plan
 from pgsr.release.terms.publication import Publication
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import FromRoot
 
 REHEARSAL_KEY = "rehearsal"
 """The key of the noise of rehearsals; everybody knows it."""

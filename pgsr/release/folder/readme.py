@@ -49,7 +49,7 @@ def readme(manifest: dict[str, Any]) -> str:
         + _filled(f"Computed with {used}."),
         "THE OTHER FILES\n"
         + "\n".join(
-            _filled(line, "  ")
+            _filled(line, "  ", "    ")
             for line in (
                 f"{artefact.SUMMARY}: this release on one page, with plots.",
                 f"{artefact.PACKAGE}: the tables and columns for programs (Frictionless Data Package).",
@@ -91,27 +91,12 @@ def _intervals(manifest: dict[str, Any]) -> list[str]:
 
 
 def _table(files: str, what: str, columns: list[Column]) -> str:
-    lines = [f"{files}: {what}"]
-    for column in columns:
-        lines.append(
-            textwrap.fill(
-                f"{column.name} ({column.kind}): {column.description}",
-                116,
-                initial_indent="  ",
-                subsequent_indent="      ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-    return "\n".join(lines)
+    described = (f"{column.name} ({column.kind}): {column.description}" for column in columns)
+    return "\n".join([f"{files}: {what}", *(_filled(line, "  ", "      ") for line in described)])
 
 
-def _filled(text: str, indent: str = "") -> str:
+def _filled(text: str, first: str = "", others: str = "") -> str:
+    """Fill lines, of which the first and the others begin with these indents."""
     return textwrap.fill(
-        text,
-        116,
-        initial_indent=indent,
-        subsequent_indent=indent and f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, 116, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )

@@ -2,8 +2,7 @@
 
 | file            | what it does                                                                                    |
 |-----------------|-------------------------------------------------------------------------------------------------|
-| `places`        | which folder is made, that it is not there yet, and that one process makes it                   |
-| `folder`        | the hidden folder in which it is made, until it gets its name in one step                       |
+| `places`        | which folder is made, by one process, and its hidden name until it gets its own in one step     |
 | `digests`       | SHA256SUMS, and the digest that stands for the whole folder                                     |
 | `signature`     | the publisher's keys, signing and verifying                                                     |
 | `console`        | faults of the machine in sentences, what a failure costs, and listeners who hang up             |

@@ -1,4 +1,7 @@
-"""The plan of a release: what its terms come to, level by level, made once and read by all that follows."""
+"""The plan of a release: what its terms come to, level by level, made once and read by all that follows.
+
+Thresholds are sizes, and a mechanism knows excesses over `Terms.min_size`: a threshold T of sizes is T - min_size.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,11 +30,25 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
-from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import FromRoot, require_threshold, thresholds_of
+from pgsr.release.terms.terms import Terms, require_threshold
 
 MOST_ROWS = 1_000_000
 """The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
+
+
+@dataclass(frozen=True)
+class FromRoot:
+    """What followed from the noisy root of a release.
+
+    Attributes:
+        thresholds: of every region.
+        shares: of epsilon per level, root first; None where they were stated.
+        first: the root's first noisy values, by excess, which chose the shares; None where these were stated.
+    """
+
+    thresholds: tuple[int, ...]
+    shares: tuple[Fraction, ...] | None
+    first: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -170,7 +187,8 @@ class Plan:
         self, views: Iterable[AnyView], noises: tuple[LevelNoise | None, ...], first: np.ndarray | None
     ) -> FromRoot:
         """Say what a noisy root chose by the views of all regions, the noise of the levels and its first values."""
-        thresholds = thresholds_of(views, self.terms.max_excess, self.terms.min_size)
+        least, most = self.terms.min_size, self.terms.max_excess
+        thresholds = tuple(least + min(view.ranked_from(most), most) for view in views)
         if first is None:
             return FromRoot(thresholds, None, None)
         assert self.terms.epsilon is not None, "of a pure epsilon"
