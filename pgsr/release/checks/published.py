@@ -17,9 +17,8 @@ from pgsr.noise.measurement import Measurement
 from pgsr.release.checks.release_check import ReleaseCheck
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.terms.excess import counts_by_size, excess_counts, with_sizes_below
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import Plan, terms_facts
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.terms_facts import terms_facts
 
 
 @dataclass(frozen=True, eq=False)

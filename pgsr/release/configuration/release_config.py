@@ -20,9 +20,9 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.publishing.places import require_outside, require_path
 from pgsr.release.terms.excess import excess_counts
 from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.plan import terms_facts
 from pgsr.release.terms.publication import USUAL, Publication
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.inputs import PrivateLog

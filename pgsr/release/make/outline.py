@@ -20,10 +20,9 @@ from pgsr.release.make.publish import charge_for
 from pgsr.release.publishing import signature
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.release.publishing.places import require_place
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import Plan, terms_facts
 from pgsr.release.terms.preflight import require_publishable, require_room
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables.checks import GROUPS, REGIONS
 
 

@@ -35,7 +35,11 @@ def sizes_and_names(
         (20, None)
     """
     if isinstance(given, Mapping):
-        _require_same_names(tuple(given), names)
+        if names is not None and tuple(given) != names:
+            raise ConfigError(
+                f"max_size names the levels {_quoted(tuple(given)) or 'of nothing'}, and they are called "
+                f"{_quoted(names)}; write these names, root first"
+            )
         names, given = tuple(given), tuple(given.values())
     if isinstance(given, Sequence) and not isinstance(given, str) and given:
         _require_falling(tuple(given), names)
@@ -60,14 +64,6 @@ def require_level_names(names: tuple[str, ...]) -> None:
         seen[folded] = name
     if not names:
         raise ConfigError(f"level_names is empty; {remedy}")
-
-
-def _require_same_names(keys: tuple[str, ...], names: tuple[str, ...] | None) -> None:
-    if names is not None and keys != names:
-        raise ConfigError(
-            f"max_size names the levels {_quoted(keys) or 'of nothing'}, and they are called {_quoted(names)}; "
-            "write these names, root first"
-        )
 
 
 def _quoted(names: Sequence[str]) -> str:

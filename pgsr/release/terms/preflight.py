@@ -61,12 +61,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
 
 
 def level_peak_bytes(n_regions: int, n_cells: int, n_filled: int) -> int:
-    """Estimate the same for a release with sizes per level.
-
-    Args:
-        n_regions: of all levels.
-        n_cells: of all levels.
-        n_filled: cells that have a row.
+    """Estimate the same for a release with sizes per level, by the regions and cells of all levels.
 
     Fitted to measured peaks, as shown by `test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
@@ -177,18 +172,8 @@ def require_publishable(plan: Plan, tree: Hierarchy) -> None:
         )
 
 
-def is_formula(text: str) -> bool:
-    """Tell whether a spreadsheet program would compute a cell with this text; a plain number is none.
-
-    Example:
-        >>> [is_formula(text) for text in ('=HYPERLINK("http://a.example")', "@SUM(1)", "-5", "- other", "A=B")]
-        [True, True, False, True, False]
-    """
-    return text.lstrip().startswith(_SIGNS) and _NUMBER.fullmatch(text) is None
-
-
 def require_no_formula(texts: Iterable[str], what: str) -> None:
-    """Raise `ConfigError` if one of these texts, cells of a table that is published, would be computed.
+    """Raise `ConfigError` if a spreadsheet program would compute one of these texts; it computes no plain number.
 
     Example:
         >>> require_no_formula(["North", "=1+1"], "region")
@@ -197,7 +182,7 @@ def require_no_formula(texts: Iterable[str], what: str) -> None:
             programs would compute it when they open a CSV file; write another name
     """
     for text in texts:
-        if is_formula(text):
+        if text.lstrip().startswith(_SIGNS) and _NUMBER.fullmatch(text) is None:
             raise ConfigError(
                 f"the {what} {text!r} begins as a formula does, and spreadsheet programs would compute it when they "
                 "open a CSV file; write another name"
