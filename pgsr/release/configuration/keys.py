@@ -29,10 +29,6 @@ class Key:
     description: str
     default: Any = REQUIRED
 
-    @property
-    def required(self) -> bool:
-        return self.default is REQUIRED
-
 
 @dataclass(frozen=True)
 class DeclaredTable:
@@ -69,7 +65,7 @@ class DeclaredTable:
     @property
     def required(self) -> list[str]:
         """The names of the keys that have to be there."""
-        return [member.name for member in self.members if isinstance(member, Key) and member.required]
+        return [member.name for member in self.members if isinstance(member, Key) and member.default is REQUIRED]
 
 
 def require(table: DeclaredTable, values: Mapping[str, Any]) -> None:
@@ -93,7 +89,7 @@ def complete(table: DeclaredTable, values: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     for name, member in table.known.items():
         if isinstance(member, Key):
-            found.setdefault(name, None if member.required else member.default)
+            found.setdefault(name, None if member.default is REQUIRED else member.default)
         else:
             found[name] = complete(member, values[name]) if name in values else None
     return found

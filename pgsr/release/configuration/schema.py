@@ -5,6 +5,7 @@
 
 import json
 
+from pgsr.data.long_form import OTHER_COLUMNS
 from pgsr.noise.measurement import Totals
 from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.neighbours import Relation
@@ -13,7 +14,6 @@ from pgsr.release.configuration.forms import Form, choice
 from pgsr.release.configuration.keys import DeclaredTable, Key, json_schema
 from pgsr.release.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
 from pgsr.release.terms.kinds import Kind
-from pgsr.release.terms.levels import RESERVED_NAMES
 from pgsr.release.terms.publication import LONGEST_TEXT, LONGEST_WORD
 
 
@@ -29,10 +29,10 @@ def schema_text() -> str:
 
 
 _LEVEL_NAMES = Form(
-    f"{forms.NAMES.wanted}, none of them {', '.join(RESERVED_NAMES)}",
+    f"{forms.NAMES.wanted}, none of them {', '.join(OTHER_COLUMNS)}",
     {
         "type": "array",
-        "items": {"type": "string", "pattern": rf"^(?!({'|'.join(RESERVED_NAMES)})$)[^\u0000-\u001f\u007f]+$"},
+        "items": {"type": "string", "pattern": rf"^(?!({'|'.join(OTHER_COLUMNS)})$)[^\u0000-\u001f\u007f]+$"},
         "minItems": 1,
         "uniqueItems": True,
     },

@@ -137,24 +137,25 @@ def answer_fields(measurement: Measurement, status: str, certificate: Certificat
             "bound_by": certificate.bound_by,
             "violations": dict(certificate.violations),
         },
-        "distance": {"sum": _distance(measurement, counts, 1), "squares": _distance(measurement, counts, 2)},
+        "distance": _distance(measurement, counts),
         "measurement": {"values": sum(part.size for part in values), "sum": sum(map(_exact_sum, values))},
     }
 
 
-def _distance(measurement: Measurement, counts: Estimate, norm: int) -> int:
-    """Sum |x - y|^norm over all measured cells, an exact integer.
+def _distance(measurement: Measurement, counts: Estimate) -> dict[str, int]:
+    """Sum |x - y| and (x - y)^2 over all measured cells, exact integers.
 
     x are the released values in the measured view of each region, y the noisy ones.
 
     Raises:
         ManifestError: a region's counts do not have the number of groups that are ranked there.
     """
-    total = 0
+    found = {"sum": 0, "squares": 0}
     for x, y in _compared(measurement, counts):
         difference = np.abs(x - y).ravel()
-        total += _exact_sum(difference) if norm == 1 else _exact_sum_of_squares(difference)
-    return total
+        found["sum"] += _exact_sum(difference)
+        found["squares"] += _exact_sum_of_squares(difference)
+    return found
 
 
 def _exact_sum(values: np.ndarray) -> int:

@@ -20,12 +20,12 @@ def readme(manifest: dict[str, Any]) -> str:
         (artefact.MEASUREMENT, "the noisy values that the counts were computed from", measurement_columns(plan)),
     )
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
-    parts = [words.title(manifest)]
+    parts, intervals = [words.title(manifest)], words.interval_sentence(manifest)
     if words.is_rehearsed(manifest):
         parts.append(_filled(words.REHEARSAL_WARNING))
     parts += [
         "WHAT THIS IS\n" + "\n".join(map(_filled, (_what(manifest), *words.publisher_sentences(manifest)))),
-        *_intervals(manifest),
+        *(["HOW FAR IT MAY BE FROM THE TRUTH\n" + _filled(intervals)] if intervals else []),
         "HOW TO ADD UP\n"
         + _filled(
             f"Regions of all levels are in one table, so the sum over all rows counts all {groups} once per level. "
@@ -37,7 +37,7 @@ def readme(manifest: dict[str, Any]) -> str:
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
         + "\n"
-        + "\n".join(f"  {words.level_sentence(level)}" for level in manifest["levels"]),
+        + "\n".join(map(_level, manifest["levels"])),
         "PUBLISHED EXACTLY, WITHOUT NOISE\n" + "\n".join(f"  - {fact}" for fact in manifest["invariants"]),
         "HOW IT WAS MADE\n"
         + _filled(
@@ -85,9 +85,8 @@ def _what(manifest: dict[str, Any]) -> str:
     )
 
 
-def _intervals(manifest: dict[str, Any]) -> list[str]:
-    sentence = words.interval_sentence(manifest)
-    return [] if sentence is None else ["HOW FAR IT MAY BE FROM THE TRUTH\n" + _filled(sentence)]
+def _level(level: dict[str, Any]) -> str:
+    return f"  level {level['level']} ({level['name']}): {level['regions']:,} regions, {words.noise_phrase(level)}"
 
 
 def _table(files: str, what: str, columns: list[Column]) -> str:

@@ -143,10 +143,5 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
     )
 
 
-def level_sentence(level: dict[str, Any]) -> str:
-    """Say how many regions, how much epsilon and which noise a level of the hierarchy has."""
-    return f"level {level['level']} ({level['name']}): {level['regions']:,} regions, {noise_phrase(level)}"
-
-
 def is_rehearsed(manifest: dict[str, Any]) -> bool:
     return manifest["privacy_claim"] == SEEDED

@@ -41,7 +41,7 @@ def new_key(path: str | Path) -> tuple[Path, Path]:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     private, public = new_key(Path(folder) / "publisher")
-        ...     fingerprint(public) == fingerprint_of(load_private(private).public_key())
+        ...     fingerprint(load_public(public)) == fingerprint(load_private(private).public_key())
         True
     """
     path = Path(path)
@@ -92,13 +92,8 @@ def _loaded(path: str | Path, load: Callable[[bytes], object], kind: type[Key]) 
     return key
 
 
-def fingerprint(path: str | Path) -> str:
-    """Compute the SHA-256 of the public key in a file, in hexadecimal: short enough to be read aloud."""
-    return fingerprint_of(load_public(path))
-
-
-def fingerprint_of(key: Ed25519PublicKey) -> str:
-    """Compute the fingerprint of a key that was loaded."""
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """Compute the SHA-256 of a public key, in hexadecimal: short enough to be read aloud."""
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return hashlib.sha256(raw).hexdigest()
 
@@ -129,9 +124,9 @@ def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
             )
         return "the release is not signed; whether it is the publisher's cannot be told"
     named, signature = _parsed(path)
-    if key is not None and fingerprint_of(named) != fingerprint_of(key):
+    if key is not None and fingerprint(named) != fingerprint(key):
         raise SignatureError(
-            f"the release was signed with another key, {fingerprint_of(named)}, not with {fingerprint_of(key)}; "
+            f"the release was signed with another key, {fingerprint(named)}, not with {fingerprint(key)}; "
             "ask the publisher which key is theirs"
         )
     try:
@@ -141,8 +136,8 @@ def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
             f"the signature is wrong: {SUMS} is not what was signed; fetch the release again"
         ) from None
     if key is None:
-        return f"signed with the key {fingerprint_of(named)}; give the publisher's key with --key to know whose it is"
-    return f"signed with the key that was given, {fingerprint_of(named)}"
+        return f"signed with the key {fingerprint(named)}; give the publisher's key with --key to know whose it is"
+    return f"signed with the key that was given, {fingerprint(named)}"
 
 
 def _parsed(path: Path) -> tuple[Ed25519PublicKey, bytes]:

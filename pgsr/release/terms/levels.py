@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 from pgsr.data.long_form import OTHER_COLUMNS
 from pgsr.release.publishing.errors import ConfigError
 
-RESERVED_NAMES = OTHER_COLUMNS
-"""The columns of a release's tables beside those of the levels; no level may have such a name."""
-
 Sizes = int | Sequence[int] | Mapping[str, int]
 """K: one for all levels, one per level from the root down, or one by the name of every level."""
 
@@ -59,7 +56,7 @@ def require_level_names(names: tuple[str, ...]) -> None:
         folded = name.casefold()
         if folded in seen:
             raise ConfigError(f"two levels are called {seen[folded]!r} and {name!r}; {remedy}, not in their case alone")
-        if folded in RESERVED_NAMES:
+        if folded in OTHER_COLUMNS:
             raise ConfigError(f"a level is called {name!r}, as another column of the released tables is; {remedy}")
         seen[folded] = name
     if not names:
