@@ -144,12 +144,12 @@ class ReleaseConfig:
             delta=None if Fraction(told["delta"]) == 0 else told["delta"],
             publication=Publication(**told["publication"]) if told["publication"] else USUAL,
         )
-        output, ledger, sign = (
-            told[key] and (Path() if key in given else path.parent) / told[key] for key in ("output", "ledger", "sign")
-        )
-        log = path.parent / (told["log"] or f"{output.name}-private.log")
-        tables = tables_of(told, values, path.parent)
-        made = cls(terms=terms, output=output, ledger=ledger, log=log, sign=sign, **tables)
+        places = {
+            key: told[key] and (Path() if key in given else path.parent) / told[key]
+            for key in ("output", "ledger", "sign")
+        }
+        places["log"] = path.parent / (told["log"] or f"{places['output'].name}-private.log")
+        made = cls(terms=terms, **places, **tables_of(told, values, path.parent))
         for name in ("log", "output", "ledger"):
             made._require_apart(name, {"configuration": path})
         columns = made._level_columns()
