@@ -186,7 +186,10 @@ class Plan:
     def _chosen(
         self, views: Iterable[AnyView], noises: tuple[LevelNoise | None, ...], first: np.ndarray | None
     ) -> FromRoot:
-        """Say what a noisy root chose by the views of all regions, the noise of the levels and its first values."""
+        """Say what a noisy root chose by the views of all regions, the noise of the levels and its first values.
+
+        A view that is not split has one of its ends as threshold.
+        """
         least, most = self.terms.min_size, self.terms.max_excess
         thresholds = tuple(least + min(view.ranked_from(most), most) for view in views)
         if first is None:
