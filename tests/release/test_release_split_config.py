@@ -36,12 +36,15 @@ def test_arithmetic_beyond_64_bits_is_refused():
             require_arithmetic(planned(terms, 1), 10**8 + 1)
 
 
-def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch):
-    """Regions with more ranks than a block has rows, and several regions in one block."""
-    monkeypatch.setattr(released_tables, "_BLOCK_ROWS", 40)
-    wanted = config(tmp_path, threshold=3)
+@pytest.mark.parametrize(("threshold", "n_rows"), [(3, 40), (None, 4)])
+def test_a_region_of_several_blocks_is_written_and_read(tmp_path, monkeypatch, threshold, n_rows):
+    """Regions with more ranks or sizes than a block has rows, and several regions in one block."""
+    monkeypatch.setattr(released_tables, "_BLOCK_ROWS", n_rows)
+    wanted = config(tmp_path, threshold=threshold)
     folder = publish(wanted, rehearse=True).folder
-    assert pq.ParquetFile(folder / artefact.MEASUREMENT).num_row_groups > 5
+    about = pq.read_metadata(folder / artefact.MEASUREMENT)
+    assert about.num_row_groups > 5
+    assert max(about.row_group(i).num_rows for i in range(about.num_row_groups)) <= n_rows
     expected = planned(wanted.terms, 3).mechanism.noise.measure(wanted.count(), Seeded(manifest.REHEARSAL_KEY))
     for ours, theirs in zip(known(folder)[1].rows, expected.rows, strict=True):
         assert np.array_equal(ours, theirs)
