@@ -52,7 +52,7 @@ def walk(run: Callable[[], Any], of_check: bool = False) -> list[tuple[str, str]
         path = Path(code.co_filename)
         if not path.is_relative_to(HERE):
             return
-        if code.co_qualname == "check" and path.name == "checking.py":
+        if code.co_qualname == "check" and path.name == "release_check.py":
             (checks.append if event == "call" else checks.remove)(frame)
         if event != "call" or code.co_name.startswith("<") or bool(checks) is not of_check:
             return

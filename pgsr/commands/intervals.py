@@ -63,7 +63,7 @@ def intervals(
     from pgsr.intervals.replicates import DRAWS, RELEASES, SEED
     from pgsr.intervals.statistics import exact_level
     from pgsr.release import read_release
-    from pgsr.release.checks.published_intervals import intervals_of
+    from pgsr.release.checks.published import intervals_of
     from pgsr.release.plan.forecast import SIMULATING
     from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.publishing.progress import DRAWING, Stages

@@ -17,11 +17,11 @@ def new(
     name: Annotated[Path, typer.Argument(metavar="NAME", help="The pair is written to NAME.key and NAME.pub.")],
 ) -> None:
     """Make a key pair: NAME.key signs (keep it secret), NAME.pub is announced to readers."""
-    from pgsr.release.publishing.signature import fingerprint, new_key
+    from pgsr.release.publishing.signature import fingerprint, load_public, new_key
 
     private, public = new_key(name)
     _print(f"private key  {private}  (keep it secret: whoever has it can sign in your name)")
-    _print(f"public key   {public}  (announce it, or its fingerprint)\nfingerprint  {fingerprint(public)}")
+    _print(f"public key   {public}  (announce it, or its fingerprint)\nfingerprint  {fingerprint(load_public(public))}")
 
 
 @app.command(epilog="Example:  pgsr key show publisher.pub")
@@ -29,9 +29,9 @@ def show(
     key: Annotated[Path, typer.Argument(metavar="KEY.pub", help="A public key.", dir_okay=False)],
 ) -> None:
     """Print the fingerprint of a public key, to be compared with the one that the publisher announced."""
-    from pgsr.release.publishing.signature import fingerprint
+    from pgsr.release.publishing.signature import fingerprint, load_public
 
-    _print(fingerprint(key))
+    _print(fingerprint(load_public(key)))
 
 
 def _print(text: str) -> None:

@@ -47,7 +47,7 @@ def init(
 ) -> None:
     """Make the ledger of a new data set. One data set has one ledger: a second one would be a second budget."""
     from pgsr.release.ledger import LedgerFile
-    from pgsr.release.ledger.errors import LedgerError
+    from pgsr.release.ledger.charge import LedgerError
 
     if (total is None) == (rho is None) or (delta is not None and total is None):
         raise LedgerError("say what may be spent: --total EPSILON, --total EPSILON --delta DELTA, or --rho RHO")
@@ -89,7 +89,7 @@ def verify(
     after a later charge tells.
     """
     from pgsr.release.ledger import LedgerFile
-    from pgsr.release.ledger.errors import BrokenLedgerError
+    from pgsr.release.ledger.charge import BrokenLedgerError
 
     file = LedgerFile(ledger)
     try:
@@ -109,7 +109,7 @@ def verify(
 
 def _where(contents: "LedgerContents", head: str | None, name: str) -> str:
     """Find the number of the line that a noted head belongs to."""
-    from pgsr.release.ledger.errors import BrokenLedgerError
+    from pgsr.release.ledger.charge import BrokenLedgerError
 
     if head is None:
         return ""

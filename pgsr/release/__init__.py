@@ -40,8 +40,7 @@ with extra("release"):
     from pgsr.release.configuration.release_config import ReleaseConfig
     from pgsr.release.make.outline import outline
     from pgsr.release.make.publish import Release, finish, publish
-    from pgsr.release.plan.epsilon_for import epsilon_for
-    from pgsr.release.plan.forecast import forecast
+    from pgsr.release.plan.forecast import epsilon_for, forecast
     from pgsr.release.publishing.findings import Report
     from pgsr.release.terms.terms import Terms
 

@@ -20,7 +20,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.release import ReleaseConfig
 from pgsr.release.checks import release_check
-from pgsr.release.folder import artefact, manifest, released_tables
+from pgsr.release.folder import artefact, columns, manifest
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger import file as ledger_file
 from pgsr.release.ledger.charge import Charge
@@ -232,11 +232,11 @@ def _measured(patch: MonkeyPatch, change: Callable[[Any, Callable[[], Any]], Any
 
 
 def rehearsal_marked_private(patch: MonkeyPatch) -> None:
-    patch.setattr(manifest, "claim", lambda secure: manifest.PRIVATE)
+    patch.setattr(manifest, "claim", lambda terms, secure: columns.PRIVATE)
 
 
 def tables_of_a_rehearsal_marked_private(patch: MonkeyPatch) -> None:
-    around(patch, released_tables, "facts", lambda f: lambda terms, secure, table: f(terms, True, table))
+    around(patch, columns, "_schema", lambda f: lambda what, terms, secure, table: f(what, terms, True, table))
 
 
 def rehearsal_under_the_release_s_name(patch: MonkeyPatch) -> None:

@@ -17,8 +17,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.privacy.sensitivity import Sensitivity, require_totals, sensitivity_of, sensitivity_of_totals
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import Charge, LedgerError
 
 LEAVES = 2
 

@@ -12,8 +12,7 @@ from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.enclosure import log_bounds
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import Charge, LedgerError
 from pgsr.release.ledger.sums import counted, fits, spent, steps
 
 Law = dict[object, Fraction]

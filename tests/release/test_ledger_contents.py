@@ -12,8 +12,7 @@ from pgsr.errors import BudgetError
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import BrokenLedgerError
+from pgsr.release.ledger.charge import BrokenLedgerError, Charge
 
 
 def test_every_flipped_bit_is_refused(tmp_path):

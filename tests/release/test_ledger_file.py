@@ -14,8 +14,7 @@ from waiting import MINUTES
 
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
+from pgsr.release.ledger.charge import BrokenLedgerError, Charge, LedgerError
 
 CHARGES = """
 import sys
@@ -23,7 +22,7 @@ from fractions import Fraction
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import LedgerError
 print("ready", flush=True)
 for line in sys.stdin:
     try:
@@ -302,7 +301,7 @@ import resource, signal
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import LedgerError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
 try:

@@ -19,7 +19,7 @@ from pgsr.privacy.accounting.zcdp import exact_delta
 from pgsr.privacy.budget import exact
 from pgsr.release import check, outline, publish
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import LedgerError
 from pgsr.release.publishing.errors import ConfigError
 
 FORMULAS = ('=HYPERLINK("http://a.example","x")', "+1+1", "-2+3", "@SUM(A1)", " =1", "\uff1d1")

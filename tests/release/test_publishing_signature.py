@@ -15,7 +15,7 @@ from pgsr.release.folder import artefact
 from pgsr.release.make.publish import UNFINISHED
 from pgsr.release.publishing import digests
 from pgsr.release.publishing.errors import ReleaseError, SignatureError
-from pgsr.release.publishing.signature import fingerprint, load_private, new_key, sign
+from pgsr.release.publishing.signature import fingerprint, load_private, load_public, new_key, sign
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def test_a_signed_release(place):
     made = publish(config(place))
     public = place / "publisher.pub"
     assert check(made.folder, key=public).passed
-    assert said(made.folder, public).startswith(f"passed: signed with the key that was given, {fingerprint(public)}")
+    assert said(made.folder, public).startswith(
+        f"passed: signed with the key that was given, {fingerprint(load_public(public))}"
+    )
     assert said(made.folder, None).startswith("open: signed with the key")
     assert "no public key" in said(made.folder, place / "publisher.key")
     assert {path.name for path in made.folder.iterdir()} == {*artefact.FILES, digests.SIGNATURE}
@@ -186,7 +188,7 @@ def test_an_output_is_locked_before_the_charge(place, monkeypatch):
         reached.append(True)
         return {}
 
-    monkeypatch.setattr(making, "require_arithmetic", second)
+    monkeypatch.setattr(making, "require_publishable", second)
     publish(config(place))
     assert reached == [True]
 

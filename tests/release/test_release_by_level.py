@@ -166,12 +166,10 @@ def made_counts(kind: str, n_blocks: int, sizes: tuple[int, ...]) -> tuple[int, 
 
 
 def test_numbers_beyond_64_bits_are_refused() -> None:
-    tree = Hierarchy.from_paths([("US", "GA")])
-    few, many = (CountOfCounts(tree, [[0, n]]) for n in (2**40, 2**50))
     terms = Terms("made", (1, 1), "1", "m_h")
-    require_arithmetic(planned(terms, 2), few)
+    require_arithmetic(planned(terms, 2), 2**40)
     with pytest.raises(PgsrError, match="more than 64 bits; spend more epsilon"):
-        require_arithmetic(planned(terms, 2), many)
+        require_arithmetic(planned(terms, 2), 2**50)
 
 
 def test_the_command_line_plans_releases_and_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.neighbours import Relation, Unit
 from pgsr.release import Terms, check, outline, publish, read_release
-from pgsr.release.checks.published_intervals import intervals_of
+from pgsr.release.checks.published import intervals_of
 from pgsr.release.folder import artefact
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.ledger import LedgerFile

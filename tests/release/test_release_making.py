@@ -18,7 +18,7 @@ from pgsr.noise import Geometric
 from pgsr.release import finish
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import LedgerError
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 
 

@@ -80,7 +80,7 @@ def families(measurement: Measurement, by_root: bool = False) -> Iterator[Residu
     split = np.array([view.mixed for view in views])
     scales = 1 if measurement.first_root is None else len(candidates(tree.n_levels))
     yield ResidualFamily("numbers of groups", _of_totals(measurement, measured & ~split), scales)
-    below = measured_below(tree, measured, _without_groups(measurement))
+    below = measured_below(tree, measured, measurement.totals == 0 if measurement.public is Totals.REGIONS else None)
     for level in range(tree.n_levels - 1):
         grouped: defaultdict[Sum, list[np.ndarray]] = defaultdict(list)
         for region in range(tree.level(level).start, tree.level(level).stop):
@@ -128,11 +128,6 @@ def measured_below(tree: Hierarchy, measured: np.ndarray, empty: np.ndarray | No
         if all(parts):
             below[region] = [part for some in parts for part in some]
     return below
-
-
-def _without_groups(measurement: Measurement) -> np.ndarray | None:
-    """Tell which regions have no groups, where numbers of groups are public; shape (regions,), bool."""
-    return measurement.totals == 0 if measurement.public is Totals.REGIONS else None
 
 
 def _of_totals(measurement: Measurement, measured: np.ndarray) -> dict[Sum, np.ndarray]:

@@ -15,11 +15,10 @@ from pgsr.noise.measurement import Totals
 from pgsr.privacy.accounting.composition import composed
 from pgsr.release.checks import noise_law
 from pgsr.release.checks.check_base import FolderCheck, OpenError
-from pgsr.release.checks.judgement import answer_of, broken, certificate_of
-from pgsr.release.checks.near_replay import roundings
+from pgsr.release.checks.judgement import answer_of, broken, certificate_of, roundings
 from pgsr.release.checks.rehearsals import is_rehearsal
 from pgsr.release.folder import artefact, manifest, released_tables
-from pgsr.release.folder.columns import percent
+from pgsr.release.folder.columns import claim, percent
 from pgsr.release.folder.count_intervals import CountIntervals
 from pgsr.release.folder.datapackage import package_text
 from pgsr.release.folder.readme import readme
@@ -29,9 +28,8 @@ from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
 from pgsr.release.publishing.parquet_pages import require_plain
 from pgsr.release.terms.kinds import MeasuredView
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import FromRoot, Plan
 from pgsr.release.terms.preflight import require_publishable
-from pgsr.release.terms.thresholds import FromRoot
 
 
 def check(
@@ -161,7 +159,7 @@ class ReleaseCheck(FolderCheck):
             return "none, as it says itself: THIS IS A REHEARSAL AND NOT PRIVATE, keep it as secret as the data"
         if is_rehearsal(self.need("plan"), self.need("measurement")):
             raise ReleaseError("the noise is that of a rehearsal, so that anybody can take it off: this is not private")
-        return f"{manifest.claim(self.need('plan').terms, True)}, in the manifest and in every table"
+        return f"{claim(self.need('plan').terms, True)}, in the manifest and in every table"
 
     def noise(self) -> str:
         plan, measurement = self.need("plan"), self.need("measurement")

@@ -3,10 +3,8 @@
 | file              | what it does                                                                                   |
 |-------------------|------------------------------------------------------------------------------------------------|
 | `release_config`  | `ReleaseConfig`: the terms, the tables and the places of a release, from a file or from Python |
-| `values`          | the values of a file as the fields of `ReleaseConfig`: terms, tables and places                |
 | `example`         | the commented file that `pgsr release --example` prints                                        |
 | `schema`          | every key of the file, declared once; `configuration.schema.json` is the same for editors      |
 
-It knows the terms of a release and nothing of the folder that is published. What it has in common with other
-configurations is in `pgsr.release.configuration`.
+It knows the terms of a release and nothing of the folder that is published.
 """

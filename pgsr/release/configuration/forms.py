@@ -41,7 +41,7 @@ class Form:
         if isinstance(value, float) and value > 0 and fits(repr(value), self.schema):
             return f"is {shown(value)}, a float, which is not exact; write it in quotes, {shown(repr(value))}"
         near = nearest(value, self.schema.get("enum", ())) if isinstance(value, str) else None
-        of_kind = any(part.get("type") in _kinds(value) for part in _parts(self.schema))
+        of_kind = any(part.get("type") in _kinds(value) for part in self.schema.get("anyOf", (self.schema,)))
         kind = "" if of_kind or isinstance(value, bool) else f", {kind_of(value)}"
         return f"is {shown(value)}{kind}; write {self.wanted}" + (f", perhaps {shown(near)}" if near else "")
 
@@ -95,6 +95,11 @@ def choices(values: Iterable[str]) -> Form:
     )
 
 
+def _array(of: str, item: Form, **more: bool) -> Form:
+    """The form of an array with at least one item."""
+    return Form(f"an array of {of}", {"type": "array", "items": item.schema, "minItems": 1, **more})
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant, whatever its case; None if none is alike.
 
@@ -114,10 +119,6 @@ def _kinds(value: object) -> tuple[str, ...]:
     if isinstance(value, int):
         return ("integer", "number")
     return {str: ("string",), float: ("number",), list: ("array",), dict: ("object",)}.get(type(value), ())
-
-
-def _parts(schema: Schema) -> Iterable[Schema]:
-    return schema.get("anyOf", (schema,))
 
 
 def _all_fit(values: Iterable[object], schema: Schema) -> bool:
@@ -141,17 +142,9 @@ COUNT_OR_COUNTS = Form(
     {"anyOf": [COUNT.schema, {"type": "object", "additionalProperties": COUNT.schema}]},
 )
 BOOLEAN = Form("true or false", {"type": "boolean"})
-TEXTS = Form(
-    'an array of strings, such as ["nation", "state"]',
-    {"type": "array", "items": TEXT.schema, "minItems": 1},
-)
-NAMES = Form(
-    'an array of different strings, such as ["nation", "state"]',
-    {"type": "array", "items": TEXT.schema, "minItems": 1, "uniqueItems": True},
-)
-MAYBE_TEXTS = Form(
-    'an array of strings, such as ["", "NA"]', {"type": "array", "items": MAYBE_TEXT.schema, "minItems": 1}
-)
+TEXTS = _array('strings, such as ["nation", "state"]', TEXT)
+NAMES = _array('different strings, such as ["nation", "state"]', TEXT, uniqueItems=True)
+MAYBE_TEXTS = _array('strings, such as ["", "NA"]', MAYBE_TEXT)
 COLUMNS = Form(
     'the name of a column, or an array of strings, such as ["nation", "state"]',
     {"anyOf": [TEXT.schema, TEXTS.schema]},
@@ -164,7 +157,4 @@ EXACT_OR_ZERO = Form(
     'an exact number from 0 up in quotes, such as "0" or "1/3"',
     {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": _NUMBER}]},
 )
-EXACTS = Form(
-    'an array of exact numbers in quotes, such as ["1/3", "2/3"]',
-    {"type": "array", "items": EXACT_OR_ZERO.schema, "minItems": 1},
-)
+EXACTS = _array('exact numbers in quotes, such as ["1/3", "2/3"]', EXACT_OR_ZERO)

@@ -1,6 +1,6 @@
 """Declare the tables of a configuration: every key once, for the check of a file and for its JSON schema."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -28,10 +28,6 @@ class Key:
     form: Form
     description: str
     default: Any = REQUIRED
-
-    @property
-    def required(self) -> bool:
-        return self.default is REQUIRED
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class DeclaredTable:
     @property
     def required(self) -> list[str]:
         """The names of the keys that have to be there."""
-        return [member.name for member in self.members if isinstance(member, Key) and member.required]
+        return [member.name for member in self.members if isinstance(member, Key) and member.default is REQUIRED]
 
 
 def require(table: DeclaredTable, values: Mapping[str, Any]) -> None:
@@ -93,7 +89,7 @@ def complete(table: DeclaredTable, values: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
     for name, member in table.known.items():
         if isinstance(member, Key):
-            found.setdefault(name, None if member.required else member.default)
+            found.setdefault(name, None if member.default is REQUIRED else member.default)
         else:
             found[name] = complete(member, values[name]) if name in values else None
     return found
@@ -102,7 +98,8 @@ def complete(table: DeclaredTable, values: Mapping[str, Any]) -> dict[str, Any]:
 def faults(table: DeclaredTable, values: object, root: DeclaredTable | None = None) -> list[str]:
     """List all that is wrong with a table's keys, a sentence each, in the order of the file; missing keys last."""
     if not isinstance(values, dict):
-        return [_no_table(table.name, values)]
+        is_no_table = f"{table.name} is {shown(values)}, {kind_of(values)}"
+        return [f"{is_no_table}; write a table, [{table.name}] on a line of its own"]
     root, known = root or table, table.known
     missing = [name for name in table.required if name not in values]
     unknown = [key for key in values if key not in known and key not in table.apart]
@@ -162,8 +159,9 @@ def _hint(key: str, table: DeclaredTable, root: DeclaredTable, meant: dict[str, 
         if written == key:
             return f"; did you mean {name!r}, which is missing?"
     homes = [home for home in (root, *root.members) if isinstance(home, DeclaredTable) and key in home.known]
-    if nearest(key, table.known) or not homes:
-        return _near_or_all(key, table.known)
+    near = nearest(key, table.known)
+    if near or not homes:
+        return f"; did you mean {near!r}?" if near else f"; known are {', '.join(table.known)}"
     if homes[0] is root:
         return " there; move it up, above the first line that starts with '['"
     return f" there; it is a key of {' and '.join(f'[{home.name}]' for home in homes)}"
@@ -191,15 +189,3 @@ def _contradictions(table: DeclaredTable, values: dict[str, Any]) -> Iterator[st
 
 def _named(key: str, table: DeclaredTable) -> str:
     return f"[{key}]" if isinstance(table.known[key], DeclaredTable) else f"{key} = ..."
-
-
-def _no_table(name: str, value: object) -> str:
-    """Say what is wrong with a value that stands where a table should be."""
-    return f"{name} is {shown(value)}, {kind_of(value)}; write a table, [{name}] on a line of its own"
-
-
-def _near_or_all(key: str, known: Iterable[str]) -> str:
-    """The end of a message on an unknown key: the known key that was probably meant, or all of them."""
-    listed = list(dict.fromkeys(known))
-    near = nearest(key, listed)
-    return f"; did you mean {near!r}?" if near else f"; known are {', '.join(listed)}"

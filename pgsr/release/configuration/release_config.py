@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,15 +11,18 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.figures.html import facts_table
 from pgsr.noise.measurement import Totals
-from pgsr.release.configuration.sources import require_unread
+from pgsr.release.configuration.keys import complete, require
+from pgsr.release.configuration.schema import CONFIGURATION
+from pgsr.release.configuration.sources import require_unread, tables_of
 from pgsr.release.configuration.toml import read_toml
-from pgsr.release.configuration.values import fields_of
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.publishing.places import require_outside, require_path
 from pgsr.release.terms.excess import excess_counts
+from pgsr.release.terms.kinds import Kind
+from pgsr.release.terms.plan import terms_facts
+from pgsr.release.terms.publication import USUAL, Publication
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
 from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.inputs import PrivateLog
@@ -128,7 +132,24 @@ class ReleaseConfig:
         path = Path(path)
         given = {key: value for key, value in (overrides or {}).items() if value is not None}
         values = read_toml(path) | given
-        made = cls(**fields_of(values, path.parent, tuple(given)))
+        require(CONFIGURATION, values)
+        told = complete(CONFIGURATION, values)
+        named = ("shares", "totals", "level_names", "intervals", "rho", "unit", "relation", "threshold", "min_size")
+        terms = Terms(
+            told["data_set"],
+            told["max_size"],
+            told["epsilon"],
+            Kind(told["mechanism"]),
+            **{name: told[name] for name in named},
+            delta=None if Fraction(told["delta"]) == 0 else told["delta"],
+            publication=Publication(**told["publication"]) if told["publication"] else USUAL,
+        )
+        places = {
+            key: told[key] and (Path() if key in given else path.parent) / told[key]
+            for key in ("output", "ledger", "sign")
+        }
+        places["log"] = path.parent / (told["log"] or f"{places['output'].name}-private.log")
+        made = cls(terms=terms, **places, **tables_of(told, values, path.parent))
         for name in ("log", "output", "ledger"):
             made._require_apart(name, {"configuration": path})
         columns = made._level_columns()

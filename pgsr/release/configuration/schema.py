@@ -4,8 +4,8 @@
 """
 
 import json
-from importlib.resources import files
 
+from pgsr.data.long_form import OTHER_COLUMNS
 from pgsr.noise.measurement import Totals
 from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.neighbours import Relation
@@ -14,10 +14,7 @@ from pgsr.release.configuration.forms import Form, choice
 from pgsr.release.configuration.keys import DeclaredTable, Key, json_schema
 from pgsr.release.configuration.sources import FILE_OR_QUERY, SOURCE, SOURCE_APART
 from pgsr.release.terms.kinds import Kind
-from pgsr.release.terms.levels import RESERVED_NAMES
 from pgsr.release.terms.publication import LONGEST_TEXT, LONGEST_WORD
-
-SCHEMA_FILE = "configuration.schema.json"
 
 
 def schema_text() -> str:
@@ -31,16 +28,11 @@ def schema_text() -> str:
     return json.dumps({**head, **json_schema(CONFIGURATION)}, indent=1, ensure_ascii=False) + "\n"
 
 
-def stored_schema() -> str:
-    """The text of the schema file in the package, which `schema_text` wrote."""
-    return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
-
-
 _LEVEL_NAMES = Form(
-    f"{forms.NAMES.wanted}, none of them {', '.join(RESERVED_NAMES)}",
+    f"{forms.NAMES.wanted}, none of them {', '.join(OTHER_COLUMNS)}",
     {
         "type": "array",
-        "items": {"type": "string", "pattern": rf"^(?!({'|'.join(RESERVED_NAMES)})$)[^\u0000-\u001f\u007f]+$"},
+        "items": {"type": "string", "pattern": rf"^(?!({'|'.join(OTHER_COLUMNS)})$)[^\u0000-\u001f\u007f]+$"},
         "minItems": 1,
         "uniqueItems": True,
     },
@@ -61,6 +53,11 @@ def _or_root(form: Form) -> Form:
     return Form(f'{form.wanted}, or "{BY_ROOT}"', {"anyOf": [form.schema, by_root]})
 
 
+def _rows(name: str, description: str, *keys: Key, not_both: tuple[str, ...] = ()) -> DeclaredTable:
+    """A table that says where rows are and what their columns are called."""
+    return DeclaredTable(name, description, (*SOURCE, *keys), FILE_OR_QUERY, not_both, SOURCE_APART)
+
+
 _REGION = Key(
     "region",
     forms.COLUMNS,
@@ -69,67 +66,47 @@ _REGION = Key(
     None,
 )
 
-_ENTITIES = DeclaredTable(
+_ENTITIES = _rows(
     "entities",
     "Private: one row per entity; a group's size is its number of rows.",
-    (
-        *SOURCE,
-        Key("entity", forms.MAYBE_TEXT, 'The column of entity ids; "" if every row is an entity of its own.', "entity"),
-        Key("group", forms.TEXT, "The column of group ids.", "group"),
-        _REGION,
-    ),
-    one_of=FILE_OR_QUERY,
-    apart=SOURCE_APART,
+    Key("entity", forms.MAYBE_TEXT, 'The column of entity ids; "" if every row is an entity of its own.', "entity"),
+    Key("group", forms.TEXT, "The column of group ids.", "group"),
+    _REGION,
 )
 
-_TUPLES = DeclaredTable(
+_TUPLES = _rows(
     "tuples",
     "Private, instead of [entities]: tuples of user, unit, region and quantity; a unit's size is the sum of its "
     "quantities.",
-    (
-        *SOURCE,
-        Key("user", forms.MAYBE_TEXT, 'The column of users; "" if every tuple is an entity of its own.', "user"),
-        Key("unit", forms.TEXT, "The column of group ids.", "unit"),
-        _REGION,
-        Key("quantity", forms.TEXT, "The column of quantities 0, 1, 2, ...", "quantity"),
-        Key("max_quantity", forms.COUNT, "A public bound on a quantity; the noise grows with it."),
-        Key("clip", forms.BOOLEAN, "Whether larger quantities count as the bound; else they are refused.", False),
-    ),
-    one_of=FILE_OR_QUERY,
-    apart=SOURCE_APART,
+    Key("user", forms.MAYBE_TEXT, 'The column of users; "" if every tuple is an entity of its own.', "user"),
+    Key("unit", forms.TEXT, "The column of group ids.", "unit"),
+    _REGION,
+    Key("quantity", forms.TEXT, "The column of quantities 0, 1, 2, ...", "quantity"),
+    Key("max_quantity", forms.COUNT, "A public bound on a quantity; the noise grows with it."),
+    Key("clip", forms.BOOLEAN, "Whether larger quantities count as the bound; else they are refused.", False),
 )
 
-_GROUPS = DeclaredTable(
+_GROUPS = _rows(
     "groups",
     "One row per group, groups without entities too; public unless private = true.",
-    (
-        *SOURCE,
-        Key("group", forms.TEXT, "The column of group ids.", "group"),
-        Key(
-            "region",
-            forms.COLUMNS,
-            "The column of the region where the group lies; or a column per level, root first, then without [regions].",
-            "region",
-        ),
-        Key("private", forms.BOOLEAN, 'Whether which groups exist is private; then totals = "noisy".', False),
+    Key("group", forms.TEXT, "The column of group ids.", "group"),
+    Key(
+        "region",
+        forms.COLUMNS,
+        "The column of the region where the group lies; or a column per level, root first, then without [regions].",
+        "region",
     ),
-    one_of=FILE_OR_QUERY,
-    apart=SOURCE_APART,
+    Key("private", forms.BOOLEAN, 'Whether which groups exist is private; then totals = "noisy".', False),
 )
 
-_REGIONS = DeclaredTable(
+_REGIONS = _rows(
     "regions",
     "Public: one row per region.",
-    (
-        *SOURCE,
-        Key("region", forms.TEXT, 'The column of region ids; "region" if left out, with `levels` none.', None),
-        Key("parent", forms.TEXT, "The column of the region above, empty at the root.", "parent"),
-        Key("levels", forms.TEXTS, "Instead of `parent`: a column of names per level, root first.", None),
-        Key("pad_ragged", forms.BOOLEAN, "Whether branches may have different depth.", False),
-    ),
-    one_of=FILE_OR_QUERY,
+    Key("region", forms.TEXT, 'The column of region ids; "region" if left out, with `levels` none.', None),
+    Key("parent", forms.TEXT, "The column of the region above, empty at the root.", "parent"),
+    Key("levels", forms.TEXTS, "Instead of `parent`: a column of names per level, root first.", None),
+    Key("pad_ragged", forms.BOOLEAN, "Whether branches may have different depth.", False),
     not_both=("parent", "levels"),
-    apart=SOURCE_APART,
 )
 
 _LIMITS = DeclaredTable(

@@ -1,4 +1,4 @@
-"""The keys of a configuration that say where the rows of a table are: a file and its dialect, or a query."""
+"""The tables of a configuration: the keys that say where their rows are, and what they are read from."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pgsr.release.configuration import forms
 from pgsr.release.configuration.forms import choice
 from pgsr.release.configuration.keys import DeclaredTable, Key, complete
 from pgsr.release.publishing.errors import ConfigError
-from pgsr.tables import Csv, Database, Entities, Groups, Levels, Parents, Parquet, Quantities
+from pgsr.tables import Csv, Database, Entities, Groups, Levels, Limits, Parents, Parquet, Quantities
 from pgsr.tables.source import Frame, Source, file_kind, files
 
 DIALECT = ("delimiter", "quote", "escape", "encoding", "header", "columns", "nulls")
@@ -85,6 +85,41 @@ def read_source(given: Mapping[str, Any], name: str, folder: Path) -> Csv | Parq
         return Csv(pattern, cast, **dialect)
     except ArgumentError as error:
         raise ConfigError(f"the table [{name}]: {error}") from None
+
+
+def tables_of(told: Mapping[str, Any], values: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Read the fields of `ReleaseConfig` that are tables, and the limits of reading.
+
+    Args:
+        told: the values of a file, completed.
+        values: the same as they stand in the file.
+        folder: that names of files are relative to.
+
+    Raises:
+        ConfigError: as `read_source`.
+    """
+    names = ("entities", "tuples", "groups", "regions")
+    rows, tuples, groups, regions = (told[name] for name in names)
+    sources = {name: read_source(values[name], name, folder) for name in names if name in values}
+    if rows is not None:
+        entities = Entities(sources["entities"], rows["entity"] or None, rows["group"], rows["region"])
+    else:
+        assert tuples is not None, "one of the two is there"
+        about = tuples["user"] or None, tuples["unit"], tuples["region"], tuples["quantity"]
+        entities = Quantities(sources["tuples"], tuples["max_quantity"], tuples["clip"], *about)
+    listed = None
+    if regions is not None and regions["levels"] is not None:
+        listed = Levels(sources["regions"], regions["levels"], regions["region"], regions["pad_ragged"])
+    elif regions is not None:
+        region = regions["region"] or "region"
+        listed = Parents(sources["regions"], region, regions["parent"], regions["pad_ragged"])
+    return {
+        "entities": entities,
+        "groups": None if groups is None else Groups(sources["groups"], groups["group"], groups["region"]),
+        "regions": listed,
+        "private_groups": groups is None or groups["private"],
+        "limits": None if told["limits"] is None else Limits(**told["limits"]),
+    }
 
 
 Read = Entities | Quantities | Groups | Parents | Levels | Source

@@ -1,9 +1,15 @@
-"""The columns of every table of a release, in words. README.txt, datapackage.json and Parquet files use them."""
+"""The columns of every table of a release in words, and what a table says of itself when it lies alone.
+
+README.txt, datapackage.json and Parquet files use them.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import pyarrow as pa
+
+from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.release.terms.kinds import MeasuredView
 from pgsr.release.terms.plan import Plan
 from pgsr.release.terms.terms import Terms
@@ -13,6 +19,24 @@ HELD = (
     "(normal approximation)."
 )
 """How often published intervals hold the truth."""
+
+FORMAT = "pgsr release 1"
+PRIVATE = "epsilon-differentially private (secure noise)"
+SEEDED = "none (seeded)"
+
+CLAIMS = {
+    PureEpsilon: PRIVATE,
+    Approximate: "(epsilon, delta)-differentially private (secure noise)",
+    Rho: "rho-zero-concentrated differentially private (secure noise)",
+}
+"""The claim of secure noise, by the currency of the budget."""
+
+_ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
+
+
+def claim(terms: Terms, secure: bool) -> str:
+    """The sentence in which a release states its privacy."""
+    return CLAIMS[type(terms.total)] if secure else SEEDED
 
 
 @dataclass(frozen=True)
@@ -30,6 +54,31 @@ class Column:
     kind: str
     description: str
     required: bool = True
+
+
+def counts_schema(plan: Plan, secure: bool) -> pa.Schema:
+    """The schema of counts.parquet."""
+    return _schema(counts_columns(plan), plan.terms, secure, "counts")
+
+
+def measurement_schema(plan: Plan, secure: bool) -> pa.Schema:
+    """The schema of measurement.parquet."""
+    return _schema(measurement_columns(plan), plan.terms, secure, "measurement")
+
+
+def _schema(columns: list[Column], terms: Terms, secure: bool, table: str) -> pa.Schema:
+    """Make a schema; a table keeps its descriptions and its privacy claim when it is copied out of its folder."""
+    fields = [
+        pa.field(column.name, _ARROW[column.kind], metadata={"description": column.description}) for column in columns
+    ]
+    facts = {
+        "format": FORMAT,
+        "table": table,
+        "data_set": terms.data_set,
+        "privacy_claim": claim(terms, secure),
+        **({"epsilon": str(terms.epsilon)} if terms.plain else {"budget": terms.total.spelled}),
+    }
+    return pa.schema(fields, metadata=facts)
 
 
 def counts_columns(plan: Plan) -> list[Column]:
@@ -72,15 +121,16 @@ def measurement_columns(plan: Plan) -> list[Column]:
         exactly = "exactly this size" if terms.max_sizes is None else "this size, at the last class of larger ones too,"
         value = f"Noisy number of {groups} of {exactly} in this region: true number plus noise."
         return [*_region_columns(groups, plan.names), _size(plan), _noisy("noisy_count", value)]
-    last = f"the size {terms.largest}" if terms.max_sizes is None else "the last class of a level"
+    places, size = _region_columns(groups, plan.names), _size(plan)
     value = (
         f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
-        f"sizes): true number plus noise. At {last} it is the noisy number of all {groups}."
+        "sizes): true number plus noise."
     )
-    columns = [_size(plan), _noisy("noisy_cumulative_count", value)]
     if terms.view is MeasuredView.SPLIT:
-        return [*_region_columns(groups, plan.names), *_split_columns(terms, columns)]
-    return [*_region_columns(groups, plan.names), *columns]
+        return [*places, *_split_columns(terms, size, value)]
+    last = f"the size {terms.largest}" if terms.max_sizes is None else "the last class of a level"
+    value += f" At {last} it is the noisy number of all {groups}."
+    return [*places, size, _noisy("noisy_cumulative_count", value)]
 
 
 def regions_columns(plan: Plan) -> list[Column]:
@@ -103,30 +153,28 @@ def regions_columns(plan: Plan) -> list[Column]:
     ]
 
 
-def _split_columns(terms: Terms, columns: list[Column]) -> list[Column]:
+def _split_columns(terms: Terms, size: Column, cumulative: str) -> list[Column]:
     """Describe the columns of split views: a row has a size and a cumulative count, or a rank and what lies beyond."""
     groups, members = terms.publication.group_name, terms.publication.entity_name
-    last = f"the size {terms.largest} if it is not below the threshold"
     value = (
-        f"Noisy number of {groups} of this size OR SMALLER in this region (cumulative over sizes, do not add up over "
-        f"sizes): true number plus noise. Of the sizes below the region's threshold, which manifest.json states; up to "
-        f"{last}."
+        f"{cumulative} Of the sizes below the region's threshold, which manifest.json states; up to the size "
+        f"{terms.largest} if it is not below the threshold."
     )
-    size, rank = "Empty in rows of ranks.", "Empty in rows of sizes."
+    sized, ranked = "Empty in rows of ranks.", "Empty in rows of sizes."
     return [
-        replace(columns[0], description=f"{columns[0].description} {size}", required=False),
-        replace(_noisy("noisy_cumulative_count", f"{value} {size}"), required=False),
+        replace(size, description=f"{size.description} {sized}", required=False),
+        replace(_noisy("noisy_cumulative_count", f"{value} {sized}"), required=False),
         Column(
             "rank",
             "integer",
-            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of all {groups}. {rank}",
+            f"A place among the {groups} of this region sorted by size, 0 for the smallest; of all {groups}. {ranked}",
             False,
         ),
         replace(
             _noisy(
                 "noisy_excess",
                 f"Noisy number of {members} that the one at this rank has beyond the region's threshold, 0 if it has "
-                f"none: true number plus noise. {rank}",
+                f"none: true number plus noise. {ranked}",
             ),
             required=False,
         ),

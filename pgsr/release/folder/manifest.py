@@ -6,7 +6,7 @@ What it states of the plan and of the answer follows from both, so that a check 
 import json
 import platform
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -14,27 +14,25 @@ import numpy as np
 
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
+from pgsr.data.views import View, cumulative
 from pgsr.errors import PgsrError
+from pgsr.machine.blocks import row_blocks
 from pgsr.machine.version import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT
-from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
+from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation
 from pgsr.privacy.sensitivity import Sensitivity
-from pgsr.release.folder.distance import distance, exact_sum
+from pgsr.release.folder.columns import FORMAT, SEEDED, claim
 from pgsr.release.publishing.errors import ManifestError
 from pgsr.release.terms.kinds import Kind, MeasuredView
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import FromRoot, Plan
 from pgsr.release.terms.publication import Publication
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import FromRoot
 
-FORMAT = "pgsr release 1"
-PRIVATE = "epsilon-differentially private (secure noise)"
-SEEDED = "none (seeded)"
 REHEARSAL_KEY = "rehearsal"
 """The key of the noise of rehearsals; everybody knows it."""
 
@@ -42,29 +40,6 @@ _PACKAGES = ("pgsr", "numpy", "scipy", "numba", "pyarrow")
 
 OF_ANSWER = ("status", "certificate", "distance", "measurement", "versions", "files")
 """The fields that do not follow from the plan; all others do."""
-
-CLAIMS = {
-    PureEpsilon: PRIVATE,
-    Approximate: "(epsilon, delta)-differentially private (secure noise)",
-    Rho: "rho-zero-concentrated differentially private (secure noise)",
-}
-"""The claim of secure noise, by the currency of the budget."""
-
-
-def claim(terms: Terms, secure: bool) -> str:
-    """The sentence in which a release states its privacy."""
-    return CLAIMS[type(terms.total)] if secure else SEEDED
-
-
-def facts(terms: Terms, secure: bool, table: str) -> dict[str, str]:
-    """The metadata of a table file, so that it keeps its privacy claim when it is copied out of its folder."""
-    return {
-        "format": FORMAT,
-        "table": table,
-        "data_set": terms.data_set,
-        "privacy_claim": claim(terms, secure),
-        **({"epsilon": str(terms.epsilon)} if terms.plain else {"budget": terms.total.spelled}),
-    }
 
 
 def plan_fields(plan: Plan, secure: bool) -> dict[str, Any]:
@@ -162,9 +137,58 @@ def answer_fields(measurement: Measurement, status: str, certificate: Certificat
             "bound_by": certificate.bound_by,
             "violations": dict(certificate.violations),
         },
-        "distance": {"sum": distance(measurement, counts, 1), "squares": distance(measurement, counts, 2)},
-        "measurement": {"values": sum(part.size for part in values), "sum": sum(map(exact_sum, values))},
+        "distance": _distance(measurement, counts),
+        "measurement": {"values": sum(part.size for part in values), "sum": sum(map(_exact_sum, values))},
     }
+
+
+def _distance(measurement: Measurement, counts: Estimate) -> dict[str, int]:
+    """Sum |x - y| and (x - y)^2 over all measured cells, exact integers.
+
+    x are the released values in the measured view of each region, y the noisy ones.
+
+    Raises:
+        ManifestError: a region's counts do not have the number of groups that are ranked there.
+    """
+    found = {"sum": 0, "squares": 0}
+    for x, y in _compared(measurement, counts):
+        difference = np.abs(x - y).ravel()
+        found["sum"] += _exact_sum(difference)
+        found["squares"] += _exact_sum_of_squares(difference)
+    return found
+
+
+def _exact_sum(values: np.ndarray) -> int:
+    """Sum numbers of int64 without overflow."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def _compared(measurement: Measurement, counts: Estimate) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pair released values in the measured view with noisy ones, by region or by block of regions."""
+    tree, measured = measurement.hierarchy, measurement.measured
+    if not measurement.has_ranks:
+        for level, y in enumerate(measurement.tables):
+            first = tree.level(level).start
+            view = measurement.view_of(first)
+            for block in row_blocks(slice(0, len(y)), y.shape[1]):
+                kept = measured[first + block.start : first + block.stop]
+                x = counts.rows(first + block.start, first + block.stop)[kept]
+                yield x if view is View.COUNTS else cumulative(x), y[block][kept]
+        return
+    for region in np.flatnonzero(measured).tolist():
+        x, y = counts.row(region), measurement.row(region)
+        vector = measurement.view_of(region).vector(x, None) if (x >= 0).all() else None
+        if vector is None or len(vector) != len(y):
+            name = " / ".join(tree.paths[region])
+            raise ManifestError(f"the counts of {name!r} do not have its public number of groups")
+        yield vector, y
+
+
+def _exact_sum_of_squares(values: np.ndarray) -> int:
+    """Sum squares of non-negative numbers of int64 without overflow."""
+    if int(values.max(initial=0)) < 2**31:
+        return _exact_sum(values * values)
+    return sum(int(value) ** 2 for value in values)
 
 
 def written(manifest: Mapping[str, Any]) -> str:

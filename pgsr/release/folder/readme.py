@@ -20,12 +20,12 @@ def readme(manifest: dict[str, Any]) -> str:
         (artefact.MEASUREMENT, "the noisy values that the counts were computed from", measurement_columns(plan)),
     )
     used = ", ".join(f"{name} {value}" for name, value in manifest["versions"].items())
-    parts = [words.title(manifest)]
+    parts, intervals = [words.title(manifest)], words.interval_sentence(manifest)
     if words.is_rehearsed(manifest):
         parts.append(_filled(words.REHEARSAL_WARNING))
     parts += [
         "WHAT THIS IS\n" + "\n".join(map(_filled, (_what(manifest), *words.publisher_sentences(manifest)))),
-        *_intervals(manifest),
+        *(["HOW FAR IT MAY BE FROM THE TRUTH\n" + _filled(intervals)] if intervals else []),
         "HOW TO ADD UP\n"
         + _filled(
             f"Regions of all levels are in one table, so the sum over all rows counts all {groups} once per level. "
@@ -37,7 +37,7 @@ def readme(manifest: dict[str, Any]) -> str:
         "WHAT IS PROTECTED\n"
         + "\n".join(map(_filled, words.protection_sentences(manifest)))
         + "\n"
-        + "\n".join(f"  {words.level_sentence(level)}" for level in manifest["levels"]),
+        + "\n".join(map(_level, manifest["levels"])),
         "PUBLISHED EXACTLY, WITHOUT NOISE\n" + "\n".join(f"  - {fact}" for fact in manifest["invariants"]),
         "HOW IT WAS MADE\n"
         + _filled(
@@ -49,7 +49,7 @@ def readme(manifest: dict[str, Any]) -> str:
         + _filled(f"Computed with {used}."),
         "THE OTHER FILES\n"
         + "\n".join(
-            _filled(line, "  ")
+            _filled(line, "  ", "    ")
             for line in (
                 f"{artefact.SUMMARY}: this release on one page, with plots.",
                 f"{artefact.PACKAGE}: the tables and columns for programs (Frictionless Data Package).",
@@ -85,33 +85,17 @@ def _what(manifest: dict[str, Any]) -> str:
     )
 
 
-def _intervals(manifest: dict[str, Any]) -> list[str]:
-    sentence = words.interval_sentence(manifest)
-    return [] if sentence is None else ["HOW FAR IT MAY BE FROM THE TRUTH\n" + _filled(sentence)]
+def _level(level: dict[str, Any]) -> str:
+    return f"  level {level['level']} ({level['name']}): {level['regions']:,} regions, {words.noise_phrase(level)}"
 
 
 def _table(files: str, what: str, columns: list[Column]) -> str:
-    lines = [f"{files}: {what}"]
-    for column in columns:
-        lines.append(
-            textwrap.fill(
-                f"{column.name} ({column.kind}): {column.description}",
-                116,
-                initial_indent="  ",
-                subsequent_indent="      ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-        )
-    return "\n".join(lines)
+    described = (f"{column.name} ({column.kind}): {column.description}" for column in columns)
+    return "\n".join([f"{files}: {what}", *(_filled(line, "  ", "      ") for line in described)])
 
 
-def _filled(text: str, indent: str = "") -> str:
+def _filled(text: str, first: str = "", others: str = "") -> str:
+    """Fill lines, of which the first and the others begin with these indents."""
     return textwrap.fill(
-        text,
-        116,
-        initial_indent=indent,
-        subsequent_indent=indent and f"{indent}  ",
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, 116, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
     )

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -24,8 +24,7 @@ from pgsr.data.views import View
 from pgsr.machine import memory
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions, view_of
 from pgsr.release.folder.artefact import REGIONS, require_same
-from pgsr.release.folder.columns import Column, counts_columns, measurement_columns, regions_columns
-from pgsr.release.folder.manifest import facts
+from pgsr.release.folder.columns import counts_schema, measurement_schema
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.parquet_pages import without_numbers
 from pgsr.release.terms.excess import counts_by_size, with_sizes_below
@@ -36,7 +35,6 @@ from pgsr.tables.long import SIZE_CLASS, read_long, region_columns, to_long
 Found = TypeVar("Found")
 
 _BLOCK_ROWS, _ROW_BYTES = 1 << 20, 100
-_ARROW = {"string": pa.string(), "integer": pa.int64(), "boolean": pa.bool_()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +66,7 @@ def counts_table(counts: CountOfCounts, plan: Plan, secure: bool, ends: Ends | N
         beside = {name: [with_sizes_below(table, least) for table in side] for name, side in sides.items()}
     by_size, classes = counts_by_size(counts, least), plan.terms.max_sizes is not None
     table = to_long(by_size, level_names=plan.names, beside=beside, zeros=plan.zeros, classes=classes)
-    return table.cast(_counts_schema(plan, secure))
+    return table.cast(counts_schema(plan, secure))
 
 
 def _of_whole_files(read: Callable[..., Found]) -> Callable[..., Found]:
@@ -96,7 +94,7 @@ def read_counts(path: Path, tree: Hierarchy, plan: Plan, secure: bool) -> Estima
         ReleaseError, TableError: other columns, facts, regions or sizes than there should be, or groups at sizes that
             none has.
     """
-    terms, expected = plan.terms, _counts_schema(plan, secure)
+    terms, expected = plan.terms, counts_schema(plan, secure)
     _require_schema(path, pq.read_schema(path), expected)
     n_rows, most = pq.read_metadata(path).num_rows, sum(level.regions * (level.max_size + 1) for level in plan.levels)
     if n_rows > most:
@@ -209,7 +207,7 @@ def regions_text(tree: Hierarchy, totals: np.ndarray, plan: Plan) -> str:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     names = plan.names
-    lines.writerow([column.name for column in regions_columns(plan)])
+    lines.writerow(["region_id", "parent_id", "level", "level_name", "is_leaf", *names, "groups"])
     for region, path in _listed(tree):
         leaf = bool(region >= tree.n_inner or tree.padded[region])
         total = str(int(totals[region])) if region < len(totals) else ""
@@ -253,18 +251,6 @@ def dense(estimate: Estimate) -> np.ndarray:
     return table.toarray()
 
 
-def _counts_schema(plan: Plan, secure: bool) -> pa.Schema:
-    return _schema(counts_columns(plan), facts(plan.terms, secure, "counts"))
-
-
-def _schema(columns: list[Column], facts: Mapping[str, str]) -> pa.Schema:
-    """Make a schema: the descriptions of columns are the metadata of its fields, the facts those of the file."""
-    fields = [
-        pa.field(column.name, _ARROW[column.kind], metadata={"description": column.description}) for column in columns
-    ]
-    return pa.schema(fields, metadata=dict(facts))
-
-
 def _require_schema(path: Path, found: pa.Schema, expected: pa.Schema) -> None:
     if not without_numbers(found).equals(expected, check_metadata=True):
         raise ReleaseError(f"the columns or the metadata of {path.name} are not those of a release with this manifest")
@@ -293,7 +279,7 @@ class _Rows:
 
     def __init__(self, tree: Hierarchy, totals: np.ndarray, plan: Plan, secure: bool) -> None:
         terms = plan.terms
-        self.schema = _schema(measurement_columns(plan), facts(terms, secure, "measurement"))
+        self.schema = measurement_schema(plan, secure)
         self._tree, self._plan, self._described = tree, plan, region_columns(tree, plan.names)
         self.measured = np.flatnonzero(measured_regions(tree, tuple(level.noise for level in plan.levels)))
         self.ragged = terms.view is MeasuredView.SPLIT
@@ -322,39 +308,21 @@ class _Rows:
     def blocks(self) -> Iterator[tuple[np.ndarray, slice]]:
         """The measured regions block by block, and which of their rows: all, or a part of those of one long region.
 
-        Each block has at least one row, at most `_BLOCK_ROWS`, and one level where these differ.
+        Each block has at least one row, at most `_BLOCK_ROWS`, and one level where sizes differ by level.
         """
-        if self._plan.terms.view is MeasuredView.SPLIT:
-            yield from self._blocks_by_length()
-            return
-        alike, sizes = [self.measured], [self._plan.terms.max_excess]
+        alike = [self.measured]
         if self._plan.terms.max_sizes is not None:
             alike = [np.r_[self._tree.level(level)] for level in range(self._tree.n_levels)]
-            sizes = [level.max_excess for level in self._plan.levels]
-        for measured, max_size in zip(alike, sizes, strict=True):
-            step = max(1, _BLOCK_ROWS // (max_size + 1))
-            for start in range(0, len(measured), step):
-                regions = measured[start : start + step]
-                if self.lengths[regions].any():
-                    yield regions, slice(0, int(self.lengths[regions].sum()))
-
-    def _blocks_by_length(self) -> Iterator[tuple[np.ndarray, slice]]:
-        """The blocks of regions whose lengths differ by orders of magnitude."""
-        waiting: list[int] = []
-        rows = 0
-        for region in self.measured[self.lengths[self.measured] > 0].tolist():
-            n = int(self.lengths[region])
-            if waiting and rows + n > _BLOCK_ROWS:
-                yield np.array(waiting), slice(0, rows)
-                waiting, rows = [], 0
-            if n > _BLOCK_ROWS:
-                for start in range(0, n, _BLOCK_ROWS):
-                    yield np.array([region]), slice(start, min(start + _BLOCK_ROWS, n))
-            else:
-                waiting.append(region)
-                rows += n
-        if waiting:
-            yield np.array(waiting), slice(0, rows)
+        for measured in alike:
+            regions = measured[self.lengths[measured] > 0]
+            ends, start = np.append(0, np.cumsum(self.lengths[regions])), 0  # rows before every region, and all
+            while start < len(regions):
+                stop = int(np.searchsorted(ends, ends[start] + _BLOCK_ROWS, side="right")) - 1
+                stop = max(stop, start + 1)
+                n_rows = int(ends[stop] - ends[start])
+                for first in range(0, n_rows, _BLOCK_ROWS):
+                    yield regions[start:stop], slice(first, min(first + _BLOCK_ROWS, n_rows))
+                start = stop
 
     def columns(self, regions: np.ndarray, part: slice, values: np.ndarray) -> list[pa.Array]:
         """The columns of a block, which has these values; they name sizes, not excesses."""

@@ -5,8 +5,7 @@ from typing import Any
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import exact
-from pgsr.release.folder.columns import HELD, percent
-from pgsr.release.folder.manifest import SEEDED
+from pgsr.release.folder.columns import HELD, SEEDED, percent
 from pgsr.release.terms.publication import USUAL
 
 REHEARSAL_WARNING = (
@@ -61,17 +60,13 @@ def mechanism_phrase(manifest: dict[str, Any]) -> str:
     """Say what the mechanism makes the counts from, and how."""
     noisy = "noisy cumulative counts"
     if "threshold" in manifest["levels"][0]:
+        by_root = not isinstance(manifest["levels"][0]["threshold"], int)
+        source = ", which follows from the noisy values of the root," if by_root else ""
         noisy = (
-            f"noisy cumulative counts of the sizes below a threshold{_source(manifest)} and, rank by rank, noisy "
+            f"noisy cumulative counts of the sizes below a threshold{source} and, rank by rank, noisy "
             f"numbers of what all {manifest['publication']['group_name']} have beyond it (split view)"
         )
     return _MECHANISMS[manifest["mechanism"]].format(noisy=noisy)
-
-
-def _source(manifest: dict[str, Any]) -> str:
-    """Say what decides about thresholds, if noise does."""
-    by_root = not isinstance(manifest["levels"][0]["threshold"], int)
-    return ", which follows from the noisy values of the root," if by_root else ""
 
 
 def sizes_phrase(manifest: dict[str, Any]) -> str:
@@ -91,45 +86,35 @@ def status_sentence(status: str) -> str:
 
 def protection_sentences(manifest: dict[str, Any]) -> list[str]:
     """Say who is protected, how well, and by how much other releases weaken it."""
-    if "noise" in manifest:
-        return [*_own_words(manifest), *_general_protection(manifest)]
-    epsilon = manifest["epsilon"]
+    words, epsilon = manifest["publication"], manifest["epsilon"]
+    groups, members = (words[name] for name in ("group_name", "entity_name"))
+    own = [f"Here groups are {groups}, and their members, the entities, are {members}."]
+    spent, adds = f"epsilon {epsilon}", "their epsilon to this one's"
+    means = (
+        f"whatever a reader concludes from these files, seeing them is at most e^{epsilon} times as likely with that "
+        "row as without it. Moving or replacing a row costs up to twice that."
+    )
+    if "noise" in manifest:  # a budget in any currency, and any unit of privacy
+        budget = Loss.parse(manifest["noise"]["budget"])
+        spent, adds, means = budget.spelled, "what they spend to this", _MEANS[type(budget)]
     return [
-        *_own_words(manifest),
-        f"Privacy claim: {manifest['privacy_claim']}, epsilon {epsilon} in all.",
-        f"Neighbours are {manifest['neighbours']}: whatever a reader concludes from these files, seeing them is at "
-        f"most e^{epsilon} times as likely with that row as without it. Moving or replacing a row costs up to twice "
-        "that.",
-        "Other releases of the same data add their epsilon to this one's.",
+        *([] if (groups, members) == (USUAL.group_name, USUAL.entity_name) else own),
+        f"Privacy claim: {manifest['privacy_claim']}, {spent} in all.",
+        f"Neighbours are {manifest['neighbours']}: {means}",
+        f"Other releases of the same data add {adds}.",
         *([_SHARES] if "first_root" in manifest else []),
     ]
 
 
-def _own_words(manifest: dict[str, Any]) -> list[str]:
-    """Say what the words of differential privacy stand for, where the publisher has words of their own."""
-    words = manifest["publication"]
-    groups, members = (words[name] for name in ("group_name", "entity_name"))
-    if (groups, members) == (USUAL.group_name, USUAL.entity_name):
-        return []
-    return [f"Here groups are {groups}, and their members, the entities, are {members}."]
-
-
-def _general_protection(manifest: dict[str, Any]) -> list[str]:
-    """Say the same of a budget in any currency and of any unit of privacy."""
-    budget = Loss.parse(manifest["noise"]["budget"])
-    means = {
-        PureEpsilon: "whatever a reader concludes from these files, seeing them is at most e^epsilon times as likely "
-        "with the one as with the other.",
-        Approximate: "any set of answers is at most e^epsilon times as likely with the one as with the other, but for "
-        "a probability of at most delta.",
-        Rho: "the Renyi divergence of order a between the answers to the one and to the other is at most a rho for "
-        "every a > 1 (zero-concentrated differential privacy).",
-    }
-    return [
-        f"Privacy claim: {manifest['privacy_claim']}, {budget.spelled} in all.",
-        f"Neighbours are {manifest['neighbours']}: {means[type(budget)]}",
-        "Other releases of the same data add what they spend to this.",
-    ]
+_MEANS = {
+    PureEpsilon: "whatever a reader concludes from these files, seeing them is at most e^epsilon times as likely "
+    "with the one as with the other.",
+    Approximate: "any set of answers is at most e^epsilon times as likely with the one as with the other, but for "
+    "a probability of at most delta.",
+    Rho: "the Renyi divergence of order a between the answers to the one and to the other is at most a rho for "
+    "every a > 1 (zero-concentrated differential privacy).",
+}
+"""What a budget promises, by its currency, in words that follow who the neighbours are."""
 
 
 def noise_phrase(level: dict[str, Any]) -> str:
@@ -156,11 +141,6 @@ def interval_sentence(manifest: dict[str, Any]) -> str | None:
         "follow from the noisy values alone, so they cost no privacy; they speak of the noise, not of errors in the "
         f"data. Ends of intervals do not add up over regions or sizes: {_SUMS}"
     )
-
-
-def level_sentence(level: dict[str, Any]) -> str:
-    """Say how many regions, how much epsilon and which noise a level of the hierarchy has."""
-    return f"level {level['level']} ({level['name']}): {level['regions']:,} regions, {noise_phrase(level)}"
 
 
 def is_rehearsed(manifest: dict[str, Any]) -> bool:

@@ -1,10 +1,21 @@
-"""The charge for one thing that costs privacy."""
+"""The charge for one thing that costs privacy, and the errors of the ledger that refuses it."""
 
 from dataclasses import dataclass
 
+from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release.ledger.errors import LedgerError
+
+
+class LedgerError(BudgetError):
+    """An error of a ledger that refuses a charge, or cannot be read or written; nothing was charged."""
+
+
+class BrokenLedgerError(LedgerError):
+    """An error of a ledger that is empty, torn, shortened or edited, so that nobody knows what was spent.
+
+    Nothing was charged.
+    """
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from pgsr.errors import BudgetError, PgsrError
 from pgsr.privacy.accounting import Rho
 from pgsr.privacy.accounting.loss import Loss, epsilon_delta
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release.ledger.charge import Charge
-from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
+from pgsr.release.ledger.charge import BrokenLedgerError, Charge, LedgerError
 from pgsr.release.ledger.sums import counted, fits, spent
 
 FORMAT = "pgsr ledger 1"

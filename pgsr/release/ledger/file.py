@@ -14,7 +14,7 @@ from pgsr.machine.extras import extra
 from pgsr.machine.whole_files import sync
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.neighbours import Relation, Unit
-from pgsr.release.ledger.charge import Charge
+from pgsr.release.ledger.charge import BrokenLedgerError, Charge, LedgerError
 from pgsr.release.ledger.contents import (
     REMEDY,
     LedgerContents,
@@ -25,7 +25,6 @@ from pgsr.release.ledger.contents import (
     is_header,
     read,
 )
-from pgsr.release.ledger.errors import BrokenLedgerError, LedgerError
 
 with extra("release"):
     from filelock import FileLock, Timeout

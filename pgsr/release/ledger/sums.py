@@ -10,7 +10,7 @@ from pgsr.privacy.accounting.zcdp import SMALLEST as SMALLEST_DELTA
 from pgsr.privacy.accounting.zcdp import epsilon_of, rho_of
 from pgsr.privacy.budget import SMALLEST
 from pgsr.privacy.neighbours import IN_WORDS, Relation
-from pgsr.release.ledger.errors import LedgerError
+from pgsr.release.ledger.charge import LedgerError
 
 
 def counted(loss: Loss, charged: Relation, under: Relation) -> Loss:

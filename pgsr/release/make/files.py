@@ -25,7 +25,7 @@ from pgsr.release.folder.summary import summary
 from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
-from pgsr.release.publishing.folder import appear, name_folder
+from pgsr.release.publishing.places import appear, name_folder
 from pgsr.release.terms.plan import Plan
 
 _CELL_BYTES, _DIGITS = 32, 20

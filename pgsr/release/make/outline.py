@@ -20,10 +20,9 @@ from pgsr.release.make.publish import charge_for
 from pgsr.release.publishing import signature
 from pgsr.release.publishing.errors import ConfigError, Faults
 from pgsr.release.publishing.places import require_place
-from pgsr.release.terms.plan import Plan
+from pgsr.release.terms.plan import Plan, terms_facts
 from pgsr.release.terms.preflight import require_publishable, require_room
 from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables.checks import GROUPS, REGIONS
 
 
@@ -60,22 +59,6 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         PgsrError: the configuration, the key or a public table is wrong or absent, the output's place is taken or
             cannot be written to, too little epsilon, memory or disk space is left. Several of these are a
             `ConfigError` that lists them.
-
-    Example:
-        >>> import pandas as pd
-        >>> from pgsr.release import Terms
-        >>> from pgsr.tables import Entities, Groups
-        >>> homes = pd.DataFrame({"group": [1, 2, 3], "nation": "US", "state": ["GA", "MI", "MI"]})
-        >>> people = pd.DataFrame({"group": [1, 1, 2]})
-        >>> config = ReleaseConfig(
-        ...     terms=Terms("demo", max_size=3, epsilon="1", kind="m_h"),
-        ...     entities=Entities(people, entity=None),
-        ...     groups=Groups(homes, region=("nation", "state")),
-        ...     output="release",
-        ...     ledger="ledger.jsonl",
-        ... )
-        >>> dict(outline(config).facts)["state"]
-        '2 regions, epsilon 1/2, sensitivity 2, noise of scale 4 (standard deviation 5.6)'
     """
     config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
     terms, faults = config.terms, Faults()

@@ -22,10 +22,9 @@ from pgsr.release.publishing import digests, signature
 from pgsr.release.publishing.console import STOPPED_CHARGING, cost_told, told_if_stopped, unfailing
 from pgsr.release.publishing.errors import ReleaseError
 from pgsr.release.publishing.findings import Report
-from pgsr.release.publishing.folder import hidden_folder, output_of
-from pgsr.release.publishing.places import folder_of, only_one, require_place
+from pgsr.release.publishing.places import folder_of, hidden_folder, only_one, output_of, require_place
 from pgsr.release.terms.plan import Plan
-from pgsr.release.terms.preflight import require_arithmetic, require_publishable, require_room
+from pgsr.release.terms.preflight import require_publishable, require_room
 from pgsr.release.terms.terms import Terms
 from pgsr.tables.long import read_long
 
@@ -89,7 +88,7 @@ def publish(
     Shown by `test_release.py` and `test_release_making.py`.
     """
     config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
-    tell, log = unfailing(say or _silent), OperatorLog("rehearsal" if rehearse else "release")
+    tell, log = unfailing(say), OperatorLog("rehearsal" if rehearse else "release")
     terms, folder = config.terms, folder_of(config.output, rehearse)
     ledger, charge = LedgerFile(config.ledger), charge_for(terms, folder)
     require_place(folder)
@@ -112,7 +111,6 @@ def publish(
             source = Seeded(manifest.REHEARSAL_KEY) if rehearse else Secure()
             plan.mechanism.check(truth, source)
             require_room(folder, plan, truth.hierarchy, truth)
-            require_arithmetic(plan, truth)
             log.open(config.log)
         hidden, head = hidden_folder(folder), ""
         try:
@@ -152,7 +150,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         ReleaseError: the folder holds no complete noisy values, or the output is there already.
         PgsrError: as `publish`.
     """
-    hidden, tell = Path(hidden).absolute(), unfailing(say or _silent)
+    hidden, tell = Path(hidden).absolute(), unfailing(say)
     folder = output_of(hidden)
     if folder is None:
         raise ReleaseError(f"{str(hidden)!r} is no folder that a failed release kept; its message names the folder")
@@ -170,7 +168,7 @@ def finish(hidden: str | Path, sign: str | Path | None = None, say: Callable[[st
         values = released_tables.read_measurement(hidden / artefact.MEASUREMENT, tree, totals, plan, secure)
         measurement = plan.measured(tree, values, totals, secure)
         with _kept_if_paid(hidden, str(plan.terms.total), sign, tell):
-            report = completed(hidden, folder, plan, measurement, key, tell, _silent)
+            report = completed(hidden, folder, plan, measurement, key, tell, unfailing(None))
     return Release(folder, report)
 
 
@@ -226,7 +224,3 @@ def _kept_if_paid(
         )
 
     return cost_told(cost, tell)
-
-
-def _silent(_: str) -> None:
-    pass

@@ -1,15 +1,21 @@
-"""Forecast the errors of a release before any budget is spent, on a public stand-in for the data."""
+"""Forecast the errors of a release on a stand-in before any budget is spent, and find the epsilon for given errors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pgsr.checks import whole_number
 from pgsr.data.counts import CountOfCounts
+from pgsr.data.stand_in import geometric_law, spread_evenly, stand_in_of
+from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
-from pgsr.methods.expected_errors import ExpectedErrors, expected_errors
+from pgsr.methods.expected_errors import ExpectedErrors, expected_errors, least_epsilon, readable, shown
 from pgsr.release.configuration.release_config import ReleaseConfig
-from pgsr.release.plan.stand_ins import stand_in_for
+from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.least_error import least_error_sentence, least_errors
 from pgsr.release.terms.plan import Plan
 from pgsr.release.terms.preflight import bytes_needed
@@ -152,3 +158,155 @@ def errors_of(terms: Terms, stand_in: CountOfCounts, replicates: int) -> Expecte
     """Estimate the errors of a release under these terms."""
     plan = Plan.of(replace(terms, intervals=None), stand_in.hierarchy.regions_per_level)
     return expected_errors(stand_in, plan.mechanism, replicates)
+
+
+@dataclass(frozen=True)
+class EpsilonFound:
+    """The smallest epsilon of `readable` ones that reaches all targets, and what was tried on the way.
+
+    Attributes:
+        epsilon: the one that was found.
+        targets: the errors that were asked for, by level.
+        level_names: of the levels, root first.
+        tried: the expected errors by epsilon.
+        about: a phrase that says what the stand-in is.
+    """
+
+    epsilon: Fraction
+    targets: dict[str, float]
+    level_names: tuple[str, ...]
+    tried: dict[Fraction, ExpectedErrors]
+    about: str
+
+    @property
+    def sentence(self) -> str:
+        """Say which epsilon was found, and for which target."""
+        found = self.tried[self.epsilon]
+        reached = ", ".join(
+            f"{name} {mean:,.4g} (standard error {error:,.2g}; at most {self.targets[name]:,g} was asked)"
+            for name, mean, error in zip(self.level_names, found.mean, found.standard_error, strict=True)
+            if name in self.targets
+        )
+        least = " It is the smallest that is tried." if self.epsilon == readable(0) else ""
+        return (
+            f'epsilon = "{shown(self.epsilon)}" has expected errors of {reached}, on the stand-in: {self.about}.{least}'
+            " Your data's sizes may differ, so leave a margin; nothing was spent or read that is private."
+        )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Make a table of what was tried, a row per epsilon."""
+        import pandas as pd
+
+        rows = sorted(self.tried.items())
+        columns: dict[str, object] = {"epsilon": [shown(epsilon) for epsilon, _ in rows]}
+        for level, name in enumerate(self.level_names):
+            columns[name] = [errors.mean[level] for _, errors in rows]
+            columns[f"{name} s.e."] = [errors.standard_error[level] for _, errors in rows]
+        return pd.DataFrame(columns)
+
+
+def epsilon_for(
+    config: ReleaseConfig | str | Path,
+    targets: Mapping[str, float],
+    mean_size: float = 3.0,
+    replicates: int = 5,
+    say: Callable[[str], None] | None = None,
+    groups: int | None = None,
+) -> EpsilonFound:
+    """Search the smallest epsilon at which the configured release's expected errors are at most the targets.
+
+    Errors are those of `forecast`, with the same noise bits at every epsilon; the search is `least_epsilon`, from the
+    configured epsilon on. No private table is opened, and nothing is charged.
+
+    Args:
+        config: the configuration, or the name of its TOML file.
+        targets: by the name of a level, the largest expected earth mover's distance per region there.
+        mean_size, replicates, say, groups: as in `forecast`.
+
+    Raises:
+        ArgumentError: as `least_epsilon`.
+        ConfigError: the budget is no pure epsilon of entities; or as `forecast`.
+
+    Shown by `test_release_forecast.py`.
+    """
+    config = config if isinstance(config, ReleaseConfig) else ReleaseConfig.read(config)
+    tell, terms = say or (lambda _text: None), config.terms
+    if terms.epsilon is None or not terms.plain:
+        raise ConfigError(
+            f"a target error searches a pure epsilon of entities, and the configured budget is {terms.total} of one "
+            f"{terms.unit}; write epsilon alone, or try budgets with `pgsr plan`"
+        )
+    tell(READING)
+    stand_in, about = stand_in_for(config, None, mean_size, groups)
+    names = Plan.of(terms, stand_in.hierarchy.regions_per_level).names
+    tell(SIMULATING)
+
+    def errors_at(epsilon: Fraction) -> ExpectedErrors:
+        return errors_of(replace(terms, epsilon=epsilon), stand_in, replicates)
+
+    epsilon, tried = least_epsilon(errors_at, targets, names, terms.epsilon)
+    return EpsilonFound(epsilon, dict(targets), names, tried, about)
+
+
+def stand_in_for(
+    config: ReleaseConfig, size_law: Sequence[float] | None, mean_size: float, groups: int | None
+) -> tuple[CountOfCounts, str]:
+    """Make a stand-in from what a configuration states publicly, and a phrase that says what it is.
+
+    The private rows are not opened.
+
+    Raises:
+        ConfigError, ArgumentError: as `forecast`.
+    """
+    terms, private = config.terms, config.private_groups or config.groups is None
+    if private and groups is None:
+        raise ConfigError(
+            "with a private table of groups there are no public numbers of groups; give a public guess of how many "
+            "groups there are, --groups (groups=...)"
+        )
+    if not private and groups is not None:
+        raise ConfigError("the numbers of groups are public and are taken from the table of groups; leave out --groups")
+    groups = None if groups is None else whole_number("groups", groups, 1, ArgumentError)
+    if not mean_size > 0:
+        raise ArgumentError(f"mean_size={mean_size!r}; give a number above 0")
+    if size_law is None and not mean_size > terms.min_size:
+        raise ArgumentError(
+            f"mean_size={mean_size!r}, and min_size = {terms.min_size:,} says that no group is smaller; give a number "
+            "above it"
+        )
+    guessed = size_law is None
+    law = geometric_law(mean_size - terms.min_size, terms.max_excess) if guessed else _law_by_excess(size_law, terms)
+    if groups is None:
+        empty = config.count_public(terms.max_excess)
+        tree, totals = empty.hierarchy, empty.totals[empty.hierarchy.leaves]
+        whose = f"{int(empty.totals[0]):,} groups, as many in each region as are public"
+    else:
+        tree = config.tree()
+        totals = spread_evenly(groups, tree.n_regions - tree.n_inner)
+        whose = f"{groups:,} groups, a guess, spread evenly over the regions"
+    law_said = "a law that was given" if size_law is not None else _law_text(mean_size, law, terms.min_size)
+    sizes = f"{terms.min_size:,} to {terms.largest:,}"
+    about = f"made-up groups in the public regions ({whose}) with sizes {sizes} by {law_said}"
+    if terms.max_sizes is not None:
+        shown = " / ".join(f"{k:,} or more" for k in terms.max_sizes)
+        about += f", the last class by level {shown}"
+    sizes_by_level = None if terms.max_sizes is None else [k - terms.min_size for k in terms.max_sizes]
+    made = stand_in_of(tree, totals.tolist(), law, max_sizes=sizes_by_level)
+    truth = CountOfCounts(tree, made.values, made.name, max_quantity=terms.max_quantity, private_groups=private)
+    return truth, about
+
+
+def _law_by_excess(size_law: Sequence[float], terms: Terms) -> list[float]:
+    """Check a law of sizes 0..K, and put the sizes below `Terms.min_size` to it, as a release does."""
+    law = list(size_law)
+    if len(law) != terms.largest + 1:
+        raise ArgumentError(f"the law of sizes has {len(law)} proportions; sizes 0..{terms.largest} need one each")
+    return [sum(law[: terms.min_size + 1]), *law[terms.min_size + 1 :]]
+
+
+def _law_text(mean_size: float, law: Sequence[float], min_size: int) -> str:
+    reached, largest = f"{min_size + float(np.arange(len(law)) @ np.array(law)):.3g}", min_size + len(law) - 1
+    text = f"a geometric law of mean {mean_size:g}" + (f" from {min_size:,} up" if min_size else "")
+    if reached == f"{mean_size:.3g}":
+        return text
+    return f"{text} in which groups above {largest:,} count as {largest:,}, so of mean {reached}"

@@ -8,9 +8,6 @@ from pathlib import Path
 from pgsr.errors import PgsrError
 from pgsr.release.publishing.errors import ReleaseError
 
-NOTHING_SPENT = "stopped, nothing spent"
-"""What is said of Ctrl-C before a ledger is charged."""
-
 STOPPED_CHARGING = "stopped while charging; `pgsr ledger show` tells whether the charge stands"
 """What is said of Ctrl-C while a ledger is charged."""
 
@@ -39,8 +36,8 @@ def fault_of(error: OSError) -> str:
     return what + _REMEDIES.get(error.errno or 0, error.strerror or type(error).__name__)
 
 
-def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
-    """Return a function that says the same, and goes on where nobody can hear it: a closed pipe, a full disk.
+def unfailing(say: Callable[[str], None] | None) -> Callable[[str], None]:
+    """Return a function that says the same, and goes on where nobody can hear it: a closed pipe, a full disk, None.
 
     Whatever else `say` raises is raised.
 
@@ -54,7 +51,8 @@ def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
         # Nothing may be raised here: these words are said between a charge and its release, and `| head`, which reads
         # the first of them and closes the pipe, must not end what was paid for.
         try:
-            say(line)
+            if say is not None:
+                say(line)
         except OSError:
             pass
         except SystemExit as end:
@@ -65,7 +63,7 @@ def unfailing(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 @contextmanager
-def told_if_stopped(say: Callable[[str], None], sentence: str = NOTHING_SPENT) -> Iterator[None]:
+def told_if_stopped(say: Callable[[str], None], sentence: str = "stopped, nothing spent") -> Iterator[None]:
     """Say this sentence if somebody ends the process meanwhile, by Ctrl-C for example, and let it end.
 
     Example:

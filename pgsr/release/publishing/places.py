@@ -1,14 +1,20 @@
-"""Guard the places of results: a folder that is not there yet, no private file in it, one process at a time."""
+"""The places of results: a folder that is not there yet, and how it gets its name in one step when it is complete.
+
+It is made under a hidden name, by one process at a time, and no private file lies in it.
+"""
 
 import getpass
 import hashlib
 import os
+import re
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from pgsr.machine.extras import extra
+from pgsr.machine.whole_files import sync
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
 
 with extra("release"):
@@ -16,6 +22,9 @@ with extra("release"):
 
 LONGEST_NAME = 255
 """The number of bytes that the name of a file may have on all usual disks."""
+
+_HIDDEN = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
+"""The name of the hidden folder in which an output is made."""
 
 REHEARSAL = "-rehearsal"
 """The end of the name of a rehearsal's folder."""
@@ -105,3 +114,54 @@ def only_one(folder: Path) -> Iterator[None]:
             f"another process is making {folder.name!r} just now; wait for it, or choose another output; nothing was "
             "charged"
         ) from None
+
+
+def hidden_folder(folder: Path) -> Path:
+    """Make the hidden folder of an output, beside it."""
+    return Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+
+
+def output_of(hidden: Path) -> Path | None:
+    """Find the output for which a hidden folder was made; None if this is no hidden folder."""
+    name = _HIDDEN.fullmatch(hidden.name)
+    return None if name is None or not hidden.is_dir() else hidden.with_name(name["name"])
+
+
+def appear(part: Path, path: Path) -> None:
+    """Put a file that is complete on the disk, and give it its name in one step."""
+    sync(part)
+    part.rename(path)
+    sync(path.parent)
+
+
+def name_folder(hidden: Path, folder: Path, unfinished: Path) -> None:
+    """Put a complete hidden folder on the disk, and give it its name in one step.
+
+    Args:
+        hidden: the folder.
+        folder: its name.
+        unfinished: a file in it that says that it is not complete: it is removed, and put back if the name cannot be
+            given.
+    """
+    hidden.chmod(0o755)  # mkdtemp makes folders that nobody else may enter
+    settle(hidden)
+    # Only the name is missing now. A process that is killed between these two leaves a complete folder.
+    kept = unfinished.read_bytes()
+    unfinished.unlink()
+    try:
+        hidden.rename(folder)  # replaces an empty folder, and fails on any other
+    except BaseException:
+        unfinished.write_bytes(kept)
+        raise
+    sync(folder.parent)
+
+
+def settle(folder: Path) -> None:
+    """Give all files of a folder, and itself, one time, and put them on the disk.
+
+    Times between the files would tell how long the private steps took.
+    """
+    now = time.time()
+    for path in (*folder.iterdir(), folder):
+        os.utime(path, (now, now))
+        sync(path)

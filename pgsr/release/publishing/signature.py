@@ -9,7 +9,9 @@ import binascii
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from pgsr.machine.extras import extra
 from pgsr.release.publishing.digests import SIGNATURE, SUMS
@@ -19,6 +21,8 @@ with extra("release"):
     from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+Key = TypeVar("Key")
 
 _PURPOSE = b"pgsr release signature 1\n"
 """The text that is signed along with the file, so that a signature made for something else is none of a release."""
@@ -37,7 +41,7 @@ def new_key(path: str | Path) -> tuple[Path, Path]:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     private, public = new_key(Path(folder) / "publisher")
-        ...     fingerprint(public) == fingerprint_of(load_private(private).public_key())
+        ...     fingerprint(load_public(public)) == fingerprint(load_private(private).public_key())
         True
     """
     path = Path(path)
@@ -64,44 +68,32 @@ def new_key(path: str | Path) -> tuple[Path, Path]:
 
 
 def load_private(path: str | Path) -> Ed25519PrivateKey:
-    """Read the private key in a PEM file.
-
-    Raises:
-        SignatureError: the file is absent, or holds no Ed25519 private key.
-    """
-    data = _read(path)
-    try:
-        key = serialization.load_pem_private_key(data, None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise SignatureError(f"{str(path)!r} holds no private key of this kind; `pgsr key new NAME` makes NAME.key")
-    return key
+    """Read the private key in a PEM file; `SignatureError` if the file is absent or holds none of Ed25519."""
+    return _loaded(path, lambda data: serialization.load_pem_private_key(data, None), Ed25519PrivateKey)
 
 
 def load_public(path: str | Path) -> Ed25519PublicKey:
-    """Read the public key in a PEM file.
+    """Read the public key in a PEM file; `SignatureError` if the file is absent or holds none of Ed25519."""
+    return _loaded(path, serialization.load_pem_public_key, Ed25519PublicKey)
 
-    Raises:
-        SignatureError: the file is absent, or holds no Ed25519 public key.
-    """
-    data = _read(path)
+
+def _loaded(path: str | Path, load: Callable[[bytes], object], kind: type[Key]) -> Key:
     try:
-        key = serialization.load_pem_public_key(data)
+        key = load(Path(path).read_bytes())
+    except OSError as error:
+        raise SignatureError(
+            f"the key {str(path)!r} cannot be read ({error.strerror}); name a file that you may read"
+        ) from None
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
-    if not isinstance(key, Ed25519PublicKey):
-        raise SignatureError(f"{str(path)!r} holds no public key of this kind; `pgsr key new NAME` makes NAME.pub")
+    if not isinstance(key, kind):
+        what, end = ("private", "key") if kind is Ed25519PrivateKey else ("public", "pub")
+        raise SignatureError(f"{str(path)!r} holds no {what} key of this kind; `pgsr key new NAME` makes NAME.{end}")
     return key
 
 
-def fingerprint(path: str | Path) -> str:
-    """Compute the SHA-256 of the public key in a file, in hexadecimal: short enough to be read aloud."""
-    return fingerprint_of(load_public(path))
-
-
-def fingerprint_of(key: Ed25519PublicKey) -> str:
-    """Compute the fingerprint of a key that was loaded."""
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """Compute the SHA-256 of a public key, in hexadecimal: short enough to be read aloud."""
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return hashlib.sha256(raw).hexdigest()
 
@@ -132,9 +124,9 @@ def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
             )
         return "the release is not signed; whether it is the publisher's cannot be told"
     named, signature = _parsed(path)
-    if key is not None and fingerprint_of(named) != fingerprint_of(key):
+    if key is not None and fingerprint(named) != fingerprint(key):
         raise SignatureError(
-            f"the release was signed with another key, {fingerprint_of(named)}, not with {fingerprint_of(key)}; "
+            f"the release was signed with another key, {fingerprint(named)}, not with {fingerprint(key)}; "
             "ask the publisher which key is theirs"
         )
     try:
@@ -144,8 +136,8 @@ def verify(folder: Path, key: Ed25519PublicKey | None) -> str:
             f"the signature is wrong: {SUMS} is not what was signed; fetch the release again"
         ) from None
     if key is None:
-        return f"signed with the key {fingerprint_of(named)}; give the publisher's key with --key to know whose it is"
-    return f"signed with the key that was given, {fingerprint_of(named)}"
+        return f"signed with the key {fingerprint(named)}; give the publisher's key with --key to know whose it is"
+    return f"signed with the key that was given, {fingerprint(named)}"
 
 
 def _parsed(path: Path) -> tuple[Ed25519PublicKey, bytes]:
@@ -178,12 +170,3 @@ def _text(key: Ed25519PublicKey, signature: bytes) -> str:
 
 def _signed(folder: Path) -> bytes:
     return _PURPOSE + (folder / SUMS).read_bytes()
-
-
-def _read(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise SignatureError(
-            f"the key {str(path)!r} cannot be read ({error.strerror}); name a file that you may read"
-        ) from None

@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 from pgsr.data.long_form import OTHER_COLUMNS
 from pgsr.release.publishing.errors import ConfigError
 
-RESERVED_NAMES = OTHER_COLUMNS
-"""The columns of a release's tables beside those of the levels; no level may have such a name."""
-
 Sizes = int | Sequence[int] | Mapping[str, int]
 """K: one for all levels, one per level from the root down, or one by the name of every level."""
 
@@ -35,7 +32,11 @@ def sizes_and_names(
         (20, None)
     """
     if isinstance(given, Mapping):
-        _require_same_names(tuple(given), names)
+        if names is not None and tuple(given) != names:
+            raise ConfigError(
+                f"max_size names the levels {_quoted(tuple(given)) or 'of nothing'}, and they are called "
+                f"{_quoted(names)}; write these names, root first"
+            )
         names, given = tuple(given), tuple(given.values())
     if isinstance(given, Sequence) and not isinstance(given, str) and given:
         _require_falling(tuple(given), names)
@@ -55,19 +56,11 @@ def require_level_names(names: tuple[str, ...]) -> None:
         folded = name.casefold()
         if folded in seen:
             raise ConfigError(f"two levels are called {seen[folded]!r} and {name!r}; {remedy}, not in their case alone")
-        if folded in RESERVED_NAMES:
+        if folded in OTHER_COLUMNS:
             raise ConfigError(f"a level is called {name!r}, as another column of the released tables is; {remedy}")
         seen[folded] = name
     if not names:
         raise ConfigError(f"level_names is empty; {remedy}")
-
-
-def _require_same_names(keys: tuple[str, ...], names: tuple[str, ...] | None) -> None:
-    if names is not None and keys != names:
-        raise ConfigError(
-            f"max_size names the levels {_quoted(keys) or 'of nothing'}, and they are called {_quoted(names)}; "
-            "write these names, root first"
-        )
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -1,17 +1,25 @@
-"""The plan of a release: what its terms come to, level by level, made once and read by all that follows."""
+"""The plan of a release: what its terms come to, level by level, made once and read by all that follows.
+
+Thresholds are sizes, and a mechanism knows excesses over `Terms.min_size`: a threshold T of sizes is T - min_size.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from pgsr import own_methods
+from pgsr.algorithms import IsotonicFit
+from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.split_view import Split
 from pgsr.data.views import AnyView, View
 from pgsr.methods.mechanism import Mechanism
+from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT, least_shares
@@ -22,12 +30,25 @@ from pgsr.privacy.sensitivity import Sensitivity
 from pgsr.problems.problem import Problem
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
-from pgsr.release.terms.post_processing import post_of
-from pgsr.release.terms.terms import Terms
-from pgsr.release.terms.thresholds import FromRoot, require_threshold, thresholds_of
+from pgsr.release.terms.terms import Terms, require_threshold
 
 MOST_ROWS = 1_000_000
 """The number of cells, regions x sizes, up to which all of them have a row in the table of counts."""
+
+
+@dataclass(frozen=True)
+class FromRoot:
+    """What followed from the noisy root of a release.
+
+    Attributes:
+        thresholds: of every region.
+        shares: of epsilon per level, root first; None where they were stated.
+        first: the root's first noisy values, by excess, which chose the shares; None where these were stated.
+    """
+
+    thresholds: tuple[int, ...]
+    shares: tuple[Fraction, ...] | None
+    first: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -72,6 +93,7 @@ class Plan:
         from_root: the thresholds and shares that followed from the noisy root; None before, or where none do.
         names: of the levels, root first.
         n_cells: the cells of all regions that are measured and computed, those of sizes from `Terms.min_size` on.
+        first_root: the root's first noisy values, which chose the shares; None where none did.
         zeros: whether tables have rows for sizes of which a region has no group, as they have up to `MOST_ROWS`.
 
     Example:
@@ -90,13 +112,15 @@ class Plan:
     from_root: FromRoot | None
     names: tuple[str, ...] = field(init=False)
     n_cells: int = field(init=False)
+    first_root: np.ndarray | None = field(init=False)
     zeros: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        keep = object.__setattr__
+        keep, first = object.__setattr__, self.from_root and self.from_root.first
         rows = sum(level.regions * (level.max_size + 1) for level in self.levels)
         keep(self, "names", tuple(level.name for level in self.levels))
         keep(self, "n_cells", sum(level.regions * (level.max_excess + 1) for level in self.levels))
+        keep(self, "first_root", None if first is None else np.array(first))
         keep(self, "zeros", rows <= MOST_ROWS)
 
     @classmethod
@@ -162,18 +186,17 @@ class Plan:
     def _chosen(
         self, views: Iterable[AnyView], noises: tuple[LevelNoise | None, ...], first: np.ndarray | None
     ) -> FromRoot:
-        """Say what a noisy root chose by the views of all regions, the noise of the levels and its first values."""
-        thresholds = thresholds_of(views, self.terms.max_excess, self.terms.min_size)
+        """Say what a noisy root chose by the views of all regions, the noise of the levels and its first values.
+
+        A view that is not split has one of its ends as threshold.
+        """
+        least, most = self.terms.min_size, self.terms.max_excess
+        thresholds = tuple(least + min(view.ranked_from(most), most) for view in views)
         if first is None:
             return FromRoot(thresholds, None, None)
         assert self.terms.epsilon is not None, "of a pure epsilon"
         values = self.terms.epsilon * (1 - self.terms.totals_share)
         return FromRoot(thresholds, tuple(level / values for level in pure_epsilons(noises)), tuple(first.tolist()))
-
-    @property
-    def first_root(self) -> np.ndarray | None:
-        """The root's first noisy values, which chose the shares; None where none did."""
-        return None if self.from_root is None or self.from_root.first is None else np.array(self.from_root.first)
 
     @property
     def first_scale(self) -> Fraction:
@@ -270,3 +293,50 @@ def _noise_step(
         return Geometric(rule, terms.epsilon, shares, terms.totals, totals_share, terms.max_quantity, sizes)
     about = (terms.totals, totals_share, terms.max_quantity, terms.unit, terms.relation, sizes)
     return Noise(rule, terms.total, shares, terms.laws, *about)
+
+
+def post_of(terms: Terms) -> Method | PostProcess:
+    """Choose the method or post-process of the mechanism, which makes its counts of the noisy values.
+
+    Where levels have sizes of their own, `KUO` takes the middle of all best fits.
+
+    Example:
+        >>> post_of(Terms("demo", 5, "1", "posterior"))
+        Posterior()
+    """
+    method: Any = next(entry.method for entry in own_methods.METHODS if entry.release == terms.kind)
+    if terms.kind is Kind.KUO and terms.max_sizes is not None:
+        return replace(method, fit=IsotonicFit(optimum=Optimum.MIDPOINT))
+    return method
+
+
+def terms_facts(terms: Terms) -> dict[str, str]:
+    """Describe the data set, the mechanism, the sizes and the budget of terms.
+
+    Example:
+        >>> terms_facts(Terms("demo", 5, "1", "m_h"))["mechanism"]
+        'm_h: noise on counts, then TreeProjection()'
+    """
+    return {
+        "data set": terms.data_set,
+        "mechanism": f"{terms.kind}: noise on {_measures(terms)}, then {post_of(terms)!r}",
+        "sizes": _sizes_said(terms),
+        "budget": f"{terms.total} in all" + (", in shares by the noisy root" if terms.shares_by_root else ""),
+    }
+
+
+def _measures(terms: Terms) -> str:
+    if terms.view is not MeasuredView.SPLIT:
+        return "counts" if terms.view is MeasuredView.COUNTS else "cumulative counts"
+    by_root = "a threshold per region, by the noisy root,"
+    at = f"the threshold {terms.threshold:,}" if isinstance(terms.threshold, int) else by_root
+    return f"cumulative counts below {at} and, beyond it, what all groups have by rank"
+
+
+def _sizes_said(terms: Terms) -> str:
+    least = f"{terms.min_size:,}"
+    if terms.max_sizes is None:
+        return f"{least} to {terms.largest:,}; larger groups count as {terms.largest:,}"
+    names = terms.level_names or [f"level_{level}" for level in range(len(terms.max_sizes))]
+    last = ", ".join(f"{name} {k:,} or more" for name, k in zip(names, terms.max_sizes, strict=True))
+    return f"{least} to a last class of all larger groups: {last}"

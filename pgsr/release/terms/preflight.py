@@ -1,6 +1,8 @@
 """Refuse, before anything is charged, a release that memory, disk or arithmetic does not allow."""
 
+import re
 import shutil
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +19,6 @@ from pgsr.machine import memory
 from pgsr.noise.measurement import Totals, measured_regions
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.release.publishing.errors import ConfigError, ReleaseError
-from pgsr.release.publishing.formulas import require_no_formula
 from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.plan import Plan
 
@@ -26,6 +27,11 @@ MOST_IN_SUMS = 2**50
 
 _AT_REST = 400_000_000
 """The bytes of a process that has loaded its libraries and compiled code."""
+
+_SIGNS = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+"""The signs with which formulas begin, and their wide forms, which some programs take for the same."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)?")
 
 
 def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, intervals: Fraction | None = None) -> int:
@@ -55,12 +61,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
 
 
 def level_peak_bytes(n_regions: int, n_cells: int, n_filled: int) -> int:
-    """Estimate the same for a release with sizes per level.
-
-    Args:
-        n_regions: of all levels.
-        n_cells: of all levels.
-        n_filled: cells that have a row.
+    """Estimate the same for a release with sizes per level, by the regions and cells of all levels.
 
     Fitted to measured peaks, as shown by `test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
@@ -100,12 +101,11 @@ def most_filled(plan: Plan, tree: Hierarchy, totals: np.ndarray) -> int:
     return int(np.minimum(totals[0], n_sizes * np.array(tree.regions_per_level)).sum())
 
 
-def n_ranks(plan: Plan, truth: CountOfCounts) -> int:
-    """Count the ranks that a release with split views measures, at most."""
+def n_ranks(plan: Plan, tree: Hierarchy, totals: np.ndarray) -> int:
+    """Count the ranks that a release with split views measures, at most; `totals` as in `most_filled`."""
     if plan.terms.view is not MeasuredView.SPLIT:
         return 0
-    groups = truth.totals[measured_regions(truth.hierarchy, tuple(level.noise for level in plan.levels))]
-    return int(groups.sum())
+    return int(totals[measured_regions(tree, tuple(level.noise for level in plan.levels))].sum())
 
 
 def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> int:
@@ -113,42 +113,47 @@ def bytes_needed(plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None
 
     Of the truth numbers of groups alone are looked at, so that what is refused does not hang on private sizes.
     """
-    terms, filled = plan.terms, 0 if truth is None else most_filled(plan, tree, truth.totals)
+    terms, totals = plan.terms, _totals(tree, truth)
+    filled = most_filled(plan, tree, totals)
     if terms.max_sizes is not None and len(set(terms.max_sizes)) > 1:
         cells, gate = plan.n_cells, 0
         if terms.kind in (Kind.M_H, Kind.M_C_DP):  # the method asks for this much before it begins
             gate = _AT_REST + (200 + 16) * cells
         return max(level_peak_bytes(tree.n_regions, cells, filled), gate)
-    ranks = 0 if truth is None else rank_bytes(n_ranks(plan, truth))
+    ranks = rank_bytes(n_ranks(plan, tree, totals))
     return ranks + peak_bytes(terms.kind, tree.n_regions, terms.max_excess + 1, filled, terms.intervals)
 
 
-def require_arithmetic(plan: Plan, truth: CountOfCounts) -> None:
+def _totals(tree: Hierarchy, truth: CountOfCounts | None) -> np.ndarray:
+    """Give the numbers of groups of all regions; before the private rows are read, of a release without groups."""
+    return np.zeros(tree.n_regions, np.int64) if truth is None else truth.totals
+
+
+def require_arithmetic(plan: Plan, n_groups: int) -> None:
     """Raise `ReleaseError` if post-processing would leave 64 bits, or the digits of floating point.
 
     Means of cumulative counts are compared exactly; joint projections want counts below 2^39 beside their fractions.
     The noise is taken to stay below 100 scales, or 15 sigma of Gaussian noise; it is larger once in e^100 draws.
     """
     terms = plan.terms
-    noise = max(_reach(level.law) for level in plan.levels if level.law)
-    by_level, groups = terms.max_sizes is not None, int(truth.totals[0])
+    noise, by_level = max(_reach(level.law) for level in plan.levels if level.law), terms.max_sizes is not None
     in_integers = "mechanism = 'm_h'" if by_level else "mechanism = 'm_h' or 'kuo'"
-    if by_level and (groups + noise) * truth.hierarchy.n_levels > MOST_IN_SUMS:
+    if by_level and (n_groups + noise) * len(plan.levels) > MOST_IN_SUMS:
         raise ReleaseError(
             "so many groups, or so much noise, would need more than 64 bits; spend more epsilon, or release parts "
             "of the hierarchy; nothing was charged"
         )
     by_squares = terms.view is MeasuredView.SPLIT and terms.kind is not Kind.POSTERIOR
-    if by_squares and (terms.max_excess + noise) * (groups + noise) ** 2 >= 2**62:
+    if by_squares and (terms.max_excess + noise) * (n_groups + noise) ** 2 >= 2**62:
         raise ReleaseError(
             "ranks of so many groups would need more than 64 bits; leave threshold out; nothing was charged"
         )
-    if terms.kind is Kind.M_C_DP and (groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
+    if terms.kind is Kind.M_C_DP and (n_groups + noise) * (terms.max_excess + 1) ** 2 >= 2**62:
         raise ReleaseError(
             f"{terms.kind} of so many groups and sizes up to {terms.largest:,} would need more than 64 bits; lower "
             f"max_size, or write {in_integers}; nothing was charged"
         )
-    if terms.kind.is_joint and groups + noise >= 2**39:
+    if terms.kind.is_joint and n_groups + noise >= 2**39:
         raise ReleaseError(
             f"{terms.kind} of so many groups would have too few digits for fractions; write {in_integers}; nothing was "
             "charged"
@@ -167,12 +172,30 @@ def require_publishable(plan: Plan, tree: Hierarchy) -> None:
         )
 
 
+def require_no_formula(texts: Iterable[str], what: str) -> None:
+    """Raise `ConfigError` if a spreadsheet program would compute one of these texts; it computes no plain number.
+
+    Example:
+        >>> require_no_formula(["North", "=1+1"], "region")
+        Traceback (most recent call last):
+        pgsr.release.publishing.errors.ConfigError: the region '=1+1' begins as a formula does, and spreadsheet
+            programs would compute it when they open a CSV file; write another name
+    """
+    for text in texts:
+        if text.lstrip().startswith(_SIGNS) and _NUMBER.fullmatch(text) is None:
+            raise ConfigError(
+                f"the {what} {text!r} begins as a formula does, and spreadsheet programs would compute it when they "
+                "open a CSV file; write another name"
+            )
+
+
 def require_room(folder: Path, plan: Plan, tree: Hierarchy, truth: CountOfCounts | None = None) -> None:
-    """Raise unless memory and disk suffice. Before the private rows are read their `truth` is None.
+    """Raise unless memory, disk and numbers of 64 bits suffice. Before the private rows are read their `truth` is None.
 
     Raises:
         MemoryNeededError, ReleaseError: they do not; nothing was charged.
     """
+    totals = _totals(tree, truth)
     terms, n_sizes = plan.terms, plan.terms.max_excess + 1
     per_level = "" if terms.max_sizes is None else " at most"
     what = f"a release of {tree.n_regions:,} regions x {n_sizes:,} sizes{per_level}"
@@ -188,12 +211,13 @@ def require_room(folder: Path, plan: Plan, tree: Hierarchy, truth: CountOfCounts
             "nothing was charged"
         ) from None
     free, per_cell = shutil.disk_usage(folder.parent).free, 64 if terms.intervals is None else 128
-    needed = per_cell * plan.n_cells + 2**20 + (0 if truth is None else 8 * n_ranks(plan, truth))
+    needed = per_cell * plan.n_cells + 2**20 + 8 * n_ranks(plan, tree, totals)
     if free < needed:
         raise ReleaseError(
             f"the release may need {needed / 2**30:,.2f} GiB of disk, and {free / 2**30:,.2f} GiB are free in "
             f"{str(folder.parent)!r}; make room; nothing was charged"
         )
+    require_arithmetic(plan, int(totals[0]))
 
 
 def _reach(law: Law) -> int:

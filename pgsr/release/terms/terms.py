@@ -18,7 +18,6 @@ from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.kinds import Kind, MeasuredView
 from pgsr.release.terms.levels import require_level_names, sizes_and_names
 from pgsr.release.terms.publication import USUAL, Publication
-from pgsr.release.terms.thresholds import require_threshold
 
 LARGEST_PROBABILITY = Fraction(9999, 10_000)
 """The largest probability that published intervals aim at."""
@@ -339,3 +338,13 @@ def _unit(value: Unit | str) -> Unit:
         return Unit.parse(value)
     except ArgumentError as error:
         raise ConfigError(str(error)) from None
+
+
+def require_threshold(given: object, min_size: int) -> None:
+    """Raise `ConfigError` unless this is a size from `min_size` up."""
+    if type(given) is not int or given < 0:
+        raise ConfigError(f'threshold is {given!r}; write a public size, a whole number from 0 up, or "{BY_ROOT}"')
+    if given < min_size:
+        raise ConfigError(
+            f"threshold is {given:,}, and min_size = {min_size:,} says that no group is smaller; write min_size or more"
+        )
