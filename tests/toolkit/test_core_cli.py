@@ -21,7 +21,7 @@ from pgsr.commands.options import MECHANISMS
 from pgsr.noise.measurement import pure_epsilons
 from pgsr.release import ReleaseConfig, forecast, publish
 from pgsr.release.configuration.example import EXAMPLE
-from pgsr.release.configuration.schema import stored_schema
+from pgsr.release.configuration.schema import schema_text
 from pgsr.release.ledger import LedgerFile
 from pgsr.release.publishing.progress import DRAWING, Stages
 from pgsr.release.terms.kinds import Kind
@@ -104,7 +104,7 @@ def test_a_rehearsal_warns(place):
     [
         (("--version",), f"pgsr {__version__}\n"),
         (("release", "--example"), EXAMPLE),
-        (("validate", "--schema"), stored_schema()),
+        (("validate", "--schema"), schema_text()),
     ],
 )
 def test_what_is_stored_is_printed_as_it_is(arguments, shown):

@@ -4,7 +4,6 @@
 """
 
 import json
-from importlib.resources import files
 
 from pgsr.noise.measurement import Totals
 from pgsr.noise.shares_by_root import BY_ROOT
@@ -17,8 +16,6 @@ from pgsr.release.terms.kinds import Kind
 from pgsr.release.terms.levels import RESERVED_NAMES
 from pgsr.release.terms.publication import LONGEST_TEXT, LONGEST_WORD
 
-SCHEMA_FILE = "configuration.schema.json"
-
 
 def schema_text() -> str:
     """The JSON schema of a configuration (draft 2020-12), as text.
@@ -29,11 +26,6 @@ def schema_text() -> str:
     """
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of pgsr release"}
     return json.dumps({**head, **json_schema(CONFIGURATION)}, indent=1, ensure_ascii=False) + "\n"
-
-
-def stored_schema() -> str:
-    """The text of the schema file in the package, which `schema_text` wrote."""
-    return files("pgsr.release.configuration").joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
 
 
 _LEVEL_NAMES = Form(
