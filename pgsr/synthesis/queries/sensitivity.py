@@ -11,8 +11,14 @@ from pgsr.synthesis.data.domain import Domain, Neighbours, SynthesisError, requi
 from pgsr.synthesis.queries.workload import Level, Marginal, Workload, relatives
 
 
-def sensitivities(workload: Workload, neighbours: Neighbours) -> np.ndarray:
-    """Compute the largest change of the count of every query between neighbours.
+def sensitivity(
+    workload: Workload, n_groups: int, n_persons: int, neighbours: Neighbours = Neighbours.REPLACE
+) -> Fraction:
+    """Compute Delta, the largest change of any answer of the workload between neighbours.
+
+    Answers are counts over public denominators: N_G at group level, N_I otherwise. Where a person is added or removed,
+    N_I is a public constant near the number of persons, not that number. The largest change of a count is the same for
+    all queries of a marginal.
 
     Without COUNT a changed member changes a query by at most `reach`, what one member can add: for a relation, 1 for
     the member and 1 for everyone whose relative it is. With COUNT, a group that grows to size c enters with all it has,
@@ -31,35 +37,11 @@ def sensitivities(workload: Workload, neighbours: Neighbours) -> np.ndarray:
     REPLACE changes no size: its column is "without COUNT". A number is attained if the marginal has conditions on the
     member and the relative whose attributes have two values; otherwise it is an upper bound.
 
-    Returns:
-        Q whole numbers, the same for all queries of a marginal.
+    Raises:
+        SynthesisError: a denominator is not a whole number from 1 up.
 
     Source: Liu & Wu 2022, sections 3 and 6 and table 2 for the definitions; the numbers are derived here and compared
     with the enumeration of all neighbours in `test_synthesis_sensitivity.py`.
-
-    Example:
-        >>> from pgsr.synthesis import Attribute
-        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=4)
-        >>> workload = Workload(domain, (Marginal(Level.INDIVIDUAL, (0,), (0,)),))  # COUNT and sex
-        >>> [int(sensitivities(workload, n).max()) for n in Neighbours]
-        [1, 4, 6]
-    """
-    neighbours = member_of(Neighbours, neighbours, "neighbours", SynthesisError)
-    domain = workload.domain
-    per_marginal = [_sensitivity(domain, m, neighbours) for m in workload.marginals]
-    return np.repeat(np.array(per_marginal, np.int64), np.diff(workload.starts))
-
-
-def sensitivity(
-    workload: Workload, n_groups: int, n_persons: int, neighbours: Neighbours = Neighbours.REPLACE
-) -> Fraction:
-    """Compute Delta, the largest change of any answer of the workload between neighbours.
-
-    Answers are counts over public denominators: N_G at group level, N_I otherwise. Where a person is added or removed,
-    N_I is a public constant near the number of persons, not that number.
-
-    Raises:
-        SynthesisError: a denominator is not a whole number from 1 up.
 
     Example:
         >>> from pgsr.synthesis import Attribute
