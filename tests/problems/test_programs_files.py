@@ -284,6 +284,9 @@ def test_what_is_no_such_file_is_a_sentence(tmp_path):
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     with pytest.raises(FileError, match="no problem"):
         Problem.read(tmp_path / "other.npz")
+    np.savez(path, problem_label="M_H", A_shape=(0, 0))
+    with pytest.raises(FileError, match=r"p\.npz is damaged, or not one that pgsr writes"):
+        Problem.read(path)
 
 
 def test_files_that_cannot_be_are_named(tmp_path):
