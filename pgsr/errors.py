@@ -33,6 +33,10 @@ class TooLargeError(ProblemError):
     """An error of numbers that exceed what exact arithmetic in 64 bits can hold."""
 
 
+class FileError(ProblemError):
+    """An error of a problem's file that cannot be read or written, is damaged, or holds something else."""
+
+
 class DataError(PgsrError, ValueError):
     """An error of a data set that is absent or is not what it should be."""
 

@@ -1,6 +1,6 @@
 """The long form of a table by region and size: its columns and its rows, one row per region and size."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,24 +74,16 @@ def require_other_names(columns: Collection[str], *others: str) -> None:
             )
 
 
-def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes: int, zeros: bool) -> Cells:
-    """List the rows of some regions: all sizes with `zeros`, else 0, sizes that occur, and K of the first region.
+def long_cells(vectors: Mapping[int, np.ndarray]) -> Cells:
+    """List the rows of some regions, all sizes of each.
 
     Raises:
         MemoryNeededError: the rows do not fit.
     """
-    if zeros:
-        memory.require(48 * len(regions) * n_sizes, f"{len(regions) * n_sizes:,} rows")
-    blocks: list[Cells] = []
-    for region in map(int, regions):
-        row = row_of(region)
-        keep = np.ones(len(row), bool) if zeros else row != 0
-        keep[:1] = True  # a region without groups has no ranked size
-        keep[-1:] |= len(blocks) == 0
-        size = np.flatnonzero(keep)
-        blocks.append((np.full(len(size), region), size, row[size]))
-    region, size, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return region, size, value
+    lengths = [len(vector) for vector in vectors.values()]
+    memory.require(48 * sum(lengths), f"{sum(lengths):,} rows")
+    sizes = np.concatenate([np.arange(length) for length in lengths])
+    return np.repeat(list(vectors), lengths), sizes, np.concatenate(list(vectors.values()))
 
 
 def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str) -> "pd.DataFrame":

@@ -274,9 +274,7 @@ class Measurement(ShowsNumbers):
 
         columns, frames = self.hierarchy.region_columns(level_names), []
         for (value, cell), vectors in self._vectors().items():
-            longest = max(map(len, vectors.values()))
-            cells = long_cells(vectors.__getitem__, np.array(list(vectors)), longest, zeros=True)
-            frames.append(long_frame(columns, cells, value, cell))
+            frames.append(long_frame(columns, long_cells(vectors), value, cell))
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
 
     def _vectors(self) -> dict[tuple[str, str], dict[int, np.ndarray]]:

@@ -261,7 +261,7 @@ class Problem(ProblemFields):
         """Read the problem that `write` wrote into an .npz file, with all its fields.
 
         Raises:
-            ArgumentError: another ending; `pgsr.problems.programs.read_program` reads the programs of other files.
+            ArgumentError: another ending; solvers read the programs of other files.
             ProblemError: there is no such file, or it is damaged, or holds no problem.
 
         Example:

@@ -7,7 +7,6 @@
     layout          the tree on which these are a problem
     conditions      cells that weigh so much more than others that they are held
     problem         the problem
-    forecasts       the same as a reconciler of hierarchicalforecast
     adjustment      the function: it states the problem, solves it by a method and gives the table back
     result, diagnostics, variances, plausibility   what it gives: table and proof, what was moved, linear intervals
     laws, posterior, messages_kernel, draws   where the law of noise is known: exact intervals, and draws of tables
@@ -17,6 +16,5 @@ it, and `pgsr.certify` judges it. docs/model/reconcile.md is the page for users.
 """
 
 from pgsr.reconciling.adjustment import reconcile
-from pgsr.reconciling.forecasts import Nearest
 
-__all__ = ["Nearest", "reconcile"]
+__all__ = ["reconcile"]

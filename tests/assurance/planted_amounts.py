@@ -17,17 +17,15 @@ from pgsr.privacy.sensitivity import Sensitivity
 
 
 @replacing(noise_rho, "_geometric_rho")
-def rho_of_laplace_noise(_: Callable, rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
+def rho_of_laplace_noise(_: Callable, rate: Fraction, changes: dict[int, int]) -> Fraction:
     """The rho of continuous Laplace noise, t + exp(-t) - 1, which is less than that of double-geometric noise."""
-    rho = sum((Fraction(k * float(rate) + exp(-k * rate) - 1) * n for k, n in changes.items()), Fraction(0))
-    return rho, rho
+    return sum((Fraction(k * float(rate) + exp(-k * rate) - 1) * n for k, n in changes.items()), Fraction(0))
 
 
 @replacing(noise_rho, "_geometric_rho")
-def rho_of_pure_epsilon(_: Callable, rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
+def rho_of_pure_epsilon(_: Callable, rate: Fraction, changes: dict[int, int]) -> Fraction:
     """epsilon^2 / 2 holds, and is more than geometric noise costs."""
-    rho = sum((n * (k * rate) ** 2 / 2 for k, n in changes.items()), Fraction(0))
-    return rho, rho
+    return sum((n * (k * rate) ** 2 / 2 for k, n in changes.items()), Fraction(0))
 
 
 def rho_of_one_cell(patch: MonkeyPatch) -> None:

@@ -109,10 +109,10 @@ def test_travel_survey() -> None:
     sizes = np.bincount(population.sizes)
     assert sizes[1:6].tolist() == [15_812, 23_474, 9_040, 7_834, 3_100]
     age = population.domain.individual[0]
-    assert (column(population, "age") == age.code("65+")).sum() == 23_289  # as in the file's own AgeGroup
+    assert (column(population, "age") == age.values.index("65+")).sum() == 23_289  # as in the file's own AgeGroup
     assert (column(population, "sex") == 2).sum() == 20
     income = population.domain.group[3]
-    assert (column(population, "income") == income.code("missing")).sum() == 5_369
+    assert (column(population, "income") == income.values.index("missing")).sum() == 5_369
     assert Workload.k_way(population.domain, 3).n_queries >= 100_000
     reduced = nhts2001(reduced=True)
     assert reduced.domain.max_size == 3

@@ -1,4 +1,4 @@
-"""HiGHS, Gurobi, SCIP and our reader find the same optimum in the files of a problem."""
+"""HiGHS, Gurobi and SCIP find the same optimum in the files of a problem."""
 
 from functools import cache
 

@@ -107,7 +107,7 @@ def test_what_is_left_out_has_the_declared_default():
 
 def test_the_file_in_the_package_is_the_schema():
     """The command `pgsr validate --schema > pgsr/release/configuration/configuration.schema.json` writes it anew."""
-    assert Path(sources.__file__).with_name("configuration.schema.json").read_text() == schema_text()
+    assert Path(sources.__file__).with_name("configuration.schema.json").read_text("utf-8") == schema_text()
     validator().check_schema(json.loads(schema_text()))
 
 

@@ -7,7 +7,6 @@ from instances import rng_of
 from pgsr import View
 from pgsr.experiments.benchmarks.agreement import PROBLEMS, random_problem
 from pgsr.models import Cvxpy, Gurobi
-from pgsr.problems.programs import read_program
 
 ADDED = ("choices", "sums")
 """Problems whose programs have unknowns that follow from the cells, which random points do not keep; their programs are
@@ -74,30 +73,8 @@ def by_scip(path):
     return model.getObjVal(), None
 
 
-def by_our_reader(path):
-    """Clarabel on the program that we read."""
-    cvxpy = pytest.importorskip("cvxpy")
-    program = read_program(path)
-    assert not program.integer.any()
-    x = cvxpy.Variable(program.n)
-    distance = program.quadratic @ cvxpy.square(x) + program.linear @ x
-    left = program.matrix @ x
-    equal = program.row_lower == program.row_upper
-    above, below = ~equal & np.isfinite(program.row_upper), ~equal & np.isfinite(program.row_lower)
-    limits = [left[equal] == program.row_upper[equal], left[above] <= program.row_upper[above]]
-    limits += [left[below] >= program.row_lower[below]]
-    low, high = np.isfinite(program.lower), np.isfinite(program.upper)
-    limits += [x[low] >= program.lower[low], x[high] <= program.upper[high]]
-    limits = [limit for limit in limits if limit.size]
-    task = cvxpy.Problem(cvxpy.Minimize(distance), limits)
-    task.solve("CLARABEL")
-    assert task.status == "optimal"
-    return task.value + program.constant, program.variables.words()
-
-
 READERS = {
     "HiGHS": (by_highs, (".mps", ".lp"), lambda p: not (p.integer and p.norm == 2)),
     "Gurobi": (by_gurobi, (".mps", ".qps", ".lp"), lambda p: p.n_unknowns <= 200),
     "SCIP": (by_scip, (".mps", ".lp"), lambda p: p.n_unknowns <= 60 and (p.integer or p.norm == 1)),
-    "our reader": (by_our_reader, (".mps", ".lp", ".npz"), lambda p: not p.integer),
 }

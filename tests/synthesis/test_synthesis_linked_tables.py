@@ -50,8 +50,8 @@ def test_read_equals_a_loop_over_rows() -> None:
         members = 0
         for g in range(n):
             home = homes.iloc[g]
-            assert population.groups[g].tolist() == [AREA.code(home["area"]), ROOMS.code(int(home["rooms"]))]
-            theirs = [SEX.code(p["sex"]) for _, p in people.iterrows() if p["household"] == home["household"]]
+            assert population.groups[g].tolist() == [AREA.values.index(home["area"]), home["rooms"] - 1]
+            theirs = [SEX.values.index(p["sex"]) for _, p in people.iterrows() if p["household"] == home["household"]]
             assert population.persons[population.group_of == g].ravel().tolist() == theirs
             members += len(theirs)
         assert members == population.n_persons == len(people)

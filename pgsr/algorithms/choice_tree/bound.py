@@ -21,12 +21,10 @@ class ChoicesBound:
         value: no feasible objective is below; infinity where no point is feasible.
         complete: whether nothing was left undecided. Then there is a feasible point with an objective of `value`, but
             for `upto`, above which none is looked for.
-        n_solved: the number of problems without choices that prove it.
     """
 
     value: int | float
     complete: bool
-    n_solved: int
 
 
 def choices_bound(
@@ -68,4 +66,4 @@ def choices_bound(
         return None
     known = min(math.inf if upto is None else upto, math.inf if found.best is None else found.best.value or 0)
     allowed = 0.0 if nodes.whole else PROVED_GAP * max(1.0, abs(found.bound))
-    return ChoicesBound(found.bound, known <= found.bound + allowed, found.n_solved)
+    return ChoicesBound(found.bound, known <= found.bound + allowed)

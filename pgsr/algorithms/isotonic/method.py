@@ -105,8 +105,8 @@ class Isotonic(GatedMethod):
             if problem.totals is Totals.REGIONS:
                 total = int(problem.region_totals[region])
                 upper = np.minimum(upper, total)
-                return np.append(isotonic_within(y[:-1], lower[:-1], upper[:-1], problem.norm, Optimum.SMALLEST), total)
-            return isotonic_within(y, lower, upper, problem.norm, Optimum.SMALLEST)
+                return np.append(isotonic_within(y[:-1], lower[:-1], upper[:-1], problem.norm), total)
+            return isotonic_within(y, lower, upper, problem.norm)
         if problem.totals is not Totals.REGIONS:
             return self._fit(problem, y, _UNBOUNDED)
         total = int(problem.region_totals[region])

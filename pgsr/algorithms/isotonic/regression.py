@@ -5,7 +5,6 @@ from enum import StrEnum
 import numpy as np
 
 from pgsr.data.counts import checked_counts
-from pgsr.data.rounding import nearest
 from pgsr.errors import ProblemError, TooLargeError
 from pgsr.machine.compilation import read_only
 from pgsr.machine.parallel import share
@@ -85,7 +84,7 @@ def isotonic_l1_middles(rows: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return out
 
 
-def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: int, optimum: Optimum) -> np.ndarray:
+def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: int) -> np.ndarray:
     """Find the nearest non-decreasing integers where every cell has bounds of its own.
 
         minimise    sum_i |x[i] - y[i]|^norm
@@ -93,8 +92,7 @@ def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: i
 
     Args:
         y, lower, upper: integers, shape (cells,).
-        norm: 1 or 2.
-        optimum: which L1 optimum; the midpoint is rounded, halves to even.
+        norm: 1 or 2. The L1 optimum is the smallest.
 
     Returns:
         Shape (cells,), int64.
@@ -106,7 +104,7 @@ def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: i
     Complexity: O(cells), with norm 1 O(cells log cells).
 
     Example:
-        >>> isotonic_within(np.array([10, 0]), np.array([0, 0]), np.array([2, 99]), 2, Optimum.SMALLEST)
+        >>> isotonic_within(np.array([10, 0]), np.array([0, 0]), np.array([2, 99]), 2)
         array([2, 2])
 
     Shown equal to exhaustive search by `test_isotonic.py::test_bounds_of_cells_equal_brute_force`.
@@ -123,8 +121,7 @@ def isotonic_within(y: np.ndarray, lower: np.ndarray, upper: np.ndarray, norm: i
         )
     if norm == 1:
         clipped = np.clip(y, low, high)
-        fit = isotonic_l1(clipped, int(clipped.min(initial=0)), int(clipped.max(initial=0)), optimum)
-        return nearest(fit) if optimum is Optimum.MIDPOINT else fit.astype(np.int64)
+        return isotonic_l1(clipped, int(clipped.min(initial=0)), int(clipped.max(initial=0)))
     if not len(y):
         return y
     # No block exceeds all y and all bounds on that side, so bounds beyond them may be as large as these.

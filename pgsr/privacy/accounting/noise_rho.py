@@ -72,7 +72,7 @@ def rho_of_law(law: Law, change: Iterable[int]) -> Fraction:
         return Fraction(sum(n * k**2 for k, n in changes.items())) / (2 * law.sigma_squared)
     if not isinstance(law, DoubleGeometric):
         raise BudgetError(f"the rho of {law!r} is not known; use double-geometric or discrete Gaussian noise")
-    return _geometric_rho(1 / law.scale, changes)[1]
+    return _geometric_rho(1 / law.scale, changes)
 
 
 def rho_of_pure(epsilon: Fraction) -> Fraction:
@@ -86,7 +86,7 @@ def rho_of_pure(epsilon: Fraction) -> Fraction:
         >>> float(rho_of_pure(Fraction(1))), float(rho_of_pure(Fraction(10)))
         (0.46211715726000974, 9.999092042625952)
     """
-    return _geometric_rho(epsilon, {1: 1})[1] if epsilon else Fraction(0)
+    return _geometric_rho(epsilon, {1: 1}) if epsilon else Fraction(0)
 
 
 def geometric_of_rho(rho: Fraction, sensitivity: Sensitivity) -> GeometricNoise:
@@ -103,7 +103,7 @@ def geometric_of_rho(rho: Fraction, sensitivity: Sensitivity) -> GeometricNoise:
 
     def fits(epsilon: Fraction) -> bool:
         rate = epsilon / sensitivity.l1
-        return all(_geometric_rho(rate, Counter(change))[1] <= rho for change in sensitivity.changes)
+        return all(_geometric_rho(rate, Counter(change)) <= rho for change in sensitivity.changes)
 
     # The loss of a change by k is at most t k, and so rho at most (t k)^2 / 2.
     return GeometricNoise(largest(fits, sensitivity.l1 * root_below(2 * rho / sensitivity.l2_squared), digits=12))
@@ -115,21 +115,18 @@ def require_change(sensitivity: Sensitivity) -> None:
         raise BudgetError("nothing that a level measures changes between neighbours, so it needs no noise; publish it")
 
 
-def _geometric_rho(rate: Fraction, changes: dict[int, int]) -> tuple[Fraction, Fraction]:
-    """Enclose the rho of double-geometric noise; `changes` is change -> number of cells."""
+def _geometric_rho(rate: Fraction, changes: dict[int, int]) -> Fraction:
+    """Bound the rho of double-geometric noise from above; `changes` is change -> number of cells."""
     precision = _BITS + 4 * max(0, (rate.denominator // rate.numerator).bit_length())
     one = 1 << precision
-    a_low, a_high = exp_minus(rate, precision)
-    low = high = Fraction(0)
+    a, rho = exp_minus(rate, precision)[0], Fraction(0)
     for k, n in changes.items():
         if not k:
             continue
-        power_low, power_high = exp_minus(k * rate, precision)
-        # 2 a (1 - a^k) / (1 - a^2) = 2 (a + ... + a^k) / (1 + a) grows with a.
-        least = Fraction(2 * a_low * (one - power_high), one**2 - a_low**2)
-        most = Fraction(2 * a_high * (one - power_low), one**2 - a_high**2)
-        low, high = low + n * rate * (k - most), high + n * rate * (k - least)
-    return rounded_down(low) if low > 0 else Fraction(0), -rounded_down(-high)
+        power = exp_minus(k * rate, precision)[1]
+        # 2 a (1 - a^k) / (1 - a^2) = 2 (a + ... + a^k) / (1 + a) grows with a: the least a, the most a^k.
+        rho += n * rate * (k - Fraction(2 * a * (one - power), one**2 - a**2))
+    return -rounded_down(-rho)
 
 
 def _whole(k: object) -> int:

@@ -4,14 +4,11 @@ Quadratic terms stand as [ 2 w x ^2 ] / 2. Readers disagree on constants in the 
 of its own that is fixed at 1, called `constant`. A row with two sides is two rows, the lower one called `name.low`.
 """
 
-import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
 from pgsr.errors import ProblemError
-from pgsr.problems.files.builder import FileError, ProgramBuilder
 from pgsr.problems.files.text import joined, lines, numbers, only, pieces, runs
 from pgsr.problems.programs.formulation import NamedProgram
 from pgsr.problems.programs.names import Names
@@ -102,84 +99,3 @@ def _each(
 ) -> Iterator[bytes]:
     for run in runs(len(items)):
         yield lines(b" ", *names.parts(items[run]), *behind(items[run]), b"\n")
-
-
-_TERM = re.compile(r"([+-]) ?([0-9.e+-]+ )?([^ ]+)( \^2)?(?: (<=|>=|=) (\S+))?")
-
-
-def read(text: Iterator[str]) -> NamedProgram:
-    """Read a program from the lines of an LP file that `write` wrote: one term, bound or name per line.
-
-    Raises:
-        FileError: a line is none of those.
-    """
-    built, section, row = ProgramBuilder(), "", -1
-    for number, given in enumerate(text, 1):
-        line = given.strip()
-        if line.startswith("\\"):
-            built.label = built.label or line[2:]
-            continue
-        if line in ("Minimize", "Subject To", "Bounds", "General", "End"):
-            section = line
-            continue
-        try:
-            if section == "Minimize":
-                _read_objective(built, line)
-            elif section == "Subject To" and line.endswith(":"):
-                row = built.row(line[:-1], -np.inf, np.inf)
-            elif section == "Subject To":
-                _read_term(built, row, line)
-            elif section == "Bounds":
-                _read_bound(built, line.split())
-            elif section == "General":
-                built.integer[built.variable_index[line]] = True
-            elif line:
-                raise ValueError(line)
-        except (KeyError, IndexError, ValueError, TypeError) as error:
-            raise FileError(f"line {number}: {line!r} is not understood; write the file with pgsr") from error
-    if section != "End":
-        raise FileError("the file ends without End, so a part is missing; copy or write it again")
-    return built.program()
-
-
-def _parts(line: str) -> tuple[str | Any, ...]:
-    """Split a term into sign, magnitude, name, square, sense and right-hand side; None for what is not there."""
-    found = _TERM.fullmatch(line)
-    if found is None:
-        raise ValueError(line)
-    return found.groups()
-
-
-def _read_objective(built: ProgramBuilder, line: str) -> None:
-    if line in ("distance:", "+ [", "] / 2"):
-        return
-    sign, size, name, square, sense, _ = _parts(line)
-    if sense:
-        raise ValueError(line)
-    value = built.number(f"{sign}{(size or '1').strip()}")
-    if name == CONSTANT:
-        built.constant = value
-    elif square:
-        built.quadratic[built.variable(name)] += value / 2
-    else:
-        built.linear[built.variable(name)] += value
-
-
-def _read_term(built: ProgramBuilder, row: int, line: str) -> None:
-    sign, size, name, square, sense, right = _parts(line)
-    if square:
-        raise ValueError(line)
-    built.entry(row, built.variable(name), float(f"{sign}{(size or '1').strip()}"))
-    if sense:
-        built.row_lower[row] = -np.inf if sense == "<=" else float(right)
-        built.row_upper[row] = np.inf if sense == ">=" else float(right)
-
-
-def _read_bound(built: ProgramBuilder, words: list[str]) -> None:
-    name, sense, *value = words
-    if len(value) != (sense != "free") or (name == CONSTANT and (sense, *value) != ("=", "1")):
-        raise ValueError(" ".join(words))
-    if name == CONSTANT:
-        return
-    kind = {"free": "FR", "=": "FX", ">=": "LO", "<=": "UP"}[sense]
-    built.bound(kind, built.variable(name), float(value[0]) if value else 0.0)

@@ -10,10 +10,9 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from pgsr.problems.files.builder import FileError, ProgramBuilder
 from pgsr.problems.files.text import lines, numbers, pieces, runs
 from pgsr.problems.programs.formulation import NamedProgram
-from pgsr.problems.programs.names import Names, decoded, encoded
+from pgsr.problems.programs.names import Names, encoded
 
 OBJECTIVE = "distance"
 """The name of the objective's row."""
@@ -101,71 +100,3 @@ def _values(key: bytes, names: Names, items: np.ndarray, values: np.ndarray | No
     for run in runs(len(items)):
         number = () if values is None else (b" ", numbers(values[items[run]]))
         yield lines(key, *names.parts(items[run]), *number, b"\n")
-
-
-_WORDS = {"ROWS": 2, "COLUMNS": 3, "RHS": 3, "RANGES": 3, "QUADOBJ": 3}
-"""How many words a line of a section has. The format allows a second name and number, which `write` never writes."""
-
-_WITHOUT_NUMBER = ("FR", "MI", "PL")
-"""The kinds of bounds that need no number."""
-
-
-def read(text: Iterator[str]) -> NamedProgram:
-    """Read a program from the lines of an MPS file in free form, in the part of the format that `write` uses.
-
-    Raises:
-        FileError: a line is none of those.
-    """
-    built, section, integer, objective = ProgramBuilder(), "", False, ""
-    for number, line in enumerate(text, 1):
-        if line.startswith("*") or not line.strip():
-            continue
-        if not line[0].isspace():
-            section, *rest = line.split()
-            if section == "NAME":
-                built.label = decoded(" ".join(rest))
-            elif section == "ENDATA":
-                return built.program()
-            elif section not in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "QUADOBJ"):
-                raise FileError(f"line {number}: the section {section} is not read here; write the file with pgsr")
-            continue
-        words = line.split()
-        try:
-            if len(words) != _WORDS.get(section, 3 if words[0] in _WITHOUT_NUMBER else 4):
-                raise ValueError(line)
-            if section == "ROWS" and words[0] == "N":
-                objective = words[1]
-            elif section == "ROWS":
-                inf = np.inf
-                built.row(words[1], *{"E": (0.0, 0.0), "L": (-inf, 0.0), "G": (0.0, inf)}[words[0]])
-            elif section == "COLUMNS" and words[1] == "'MARKER'":
-                integer = words[2] == "'INTORG'"
-            elif section == "COLUMNS":
-                column = built.variable(words[0], integer)
-                if words[1] == objective:
-                    built.linear[column] += built.number(words[2])
-                else:
-                    built.entry(built.row_index[words[1]], column, float(words[2]))
-            elif section == "RHS" and words[1] == objective:
-                built.constant = -built.number(words[2])
-            elif section == "RHS":
-                built.shift(built.row_index[words[1]], float(words[2]))
-            elif section == "RANGES":
-                row = built.row_index[words[1]]
-                if built.row_lower[row] != -np.inf:
-                    raise ValueError(line)
-                built.row_lower[row] = built.row_upper[row] - float(words[2])
-            elif section == "BOUNDS":
-                built.bound(words[0], built.variable_index[words[2]], float(words[3]) if len(words) > 3 else 0.0)
-            elif section == "QUADOBJ":
-                column = built.variable_index[words[0]]
-                if words[0] != words[1]:
-                    raise FileError(f"line {number}: a product of two unknowns; distances have squares alone")
-                built.quadratic[column] += built.number(words[2]) / 2
-            else:
-                raise FileError(f"line {number}: {line.strip()!r} is in no section that is read here")
-        except FileError:
-            raise
-        except (KeyError, IndexError, ValueError) as error:
-            raise FileError(f"line {number}: {line.strip()!r} is not understood; write the file with pgsr") from error
-    raise FileError("the file ends without ENDATA, so a part is missing; copy or write it again")

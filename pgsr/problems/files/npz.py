@@ -25,14 +25,13 @@ from scipy import sparse
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.sizes import Sizes
 from pgsr.data.views import View
+from pgsr.errors import FileError
 from pgsr.noise.measurement import Totals
 from pgsr.privacy.laws.per_level import noise_of
 from pgsr.problems.conditions.choices import Choices
 from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.fields import ProblemFields
-from pgsr.problems.files.builder import FileError
 from pgsr.problems.programs.formulation import NamedProgram
-from pgsr.problems.programs.names import Names
 
 
 def write(problem: ProblemFields, program: NamedProgram, file: BinaryIO) -> None:
@@ -58,32 +57,6 @@ def _of_program(program: NamedProgram) -> Iterator[tuple[str, Any]]:
     for key, names in (("x", program.variables), ("row", program.rows)):
         for part in ("stems", "stem", "ends", "end"):
             yield f"{key}_{part}", getattr(names, part)
-
-
-def program(arrays: Mapping[str, np.ndarray]) -> NamedProgram:
-    """Make the program of a file's arrays."""
-    matrix = sparse.csr_array(
-        (arrays["A_data"], arrays["A_indices"], arrays["A_indptr"]), shape=tuple(arrays["A_shape"].tolist())
-    )
-    variables, rows = (
-        Names(**{part: arrays[f"{key}_{part}"] for part in ("stems", "stem", "ends", "end")}) for key in ("x", "row")
-    )
-    return NamedProgram(
-        label=str(arrays["label"]),
-        quadratic=arrays["P"] // 2,
-        linear=arrays["q"],
-        constant=int(str(arrays["constant"])),
-        matrix=matrix,
-        row_lower=arrays["l"],
-        row_upper=arrays["u"],
-        lower=arrays["lower"],
-        upper=arrays["upper"],
-        integer=arrays["integer"],
-        variables=variables,
-        rows=rows,
-        notes=tuple(json.loads(str(arrays["notes"]))),
-        origin=arrays.get("origin"),
-    )
 
 
 def _of_problem(problem: ProblemFields) -> Iterator[tuple[str, Any]]:

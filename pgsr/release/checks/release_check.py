@@ -78,7 +78,7 @@ class ReleaseCheck(FolderCheck):
             for name, check_one in checks:
                 findings.append(self.find(name, check_one))
                 done()
-        return Report(self.path, tuple(findings))
+        return Report(tuple(findings))
 
     def steps(self) -> list[tuple[str, Callable[[], str]]]:
         """List the steps in order, each with the name of its finding."""

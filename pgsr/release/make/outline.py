@@ -31,13 +31,9 @@ class Outline:
     """The outline of a release: pairs of a thing and what there is to say of it, in order.
 
     Attributes:
-        config: the configuration.
-        tree: the public regions.
         facts: what to say.
     """
 
-    config: ReleaseConfig
-    tree: Hierarchy
     facts: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
@@ -92,7 +88,7 @@ def outline(config: ReleaseConfig | str | Path) -> Outline:
         ("ledger", left),
         ("signed with", str(config.sign) if config.sign else "nothing"),
     ]
-    return Outline(config, tree, tuple(facts))
+    return Outline(tuple(facts))
 
 
 def _intervals(terms: Terms) -> str:

@@ -42,7 +42,7 @@ def selftest(laws: Iterable[Law]) -> Report:
     findings = [_byte_source(), _fresh_streams()]
     for law in sorted(set(laws), key=lambda law: (type(law).__name__, law.variance)):
         findings += [_thresholds(law), _fit(law)]
-    return Report(None, tuple(findings))
+    return Report(tuple(findings))
 
 
 def expected_thresholds(sizes: SizeLaw) -> list[int]:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 
 class Outcome(StrEnum):
@@ -33,9 +32,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """The checks of a folder, in order; `selftest` checks an installation, and its report has no folder."""
+    """The checks of a folder, or by `selftest` of an installation, in order."""
 
-    folder: Path | None
     findings: tuple[Finding, ...]
 
     @property

@@ -32,8 +32,8 @@ class Attribute:
     """A named attribute with finitely many public values; codes 0, 1, ... stand for them in the order given.
 
     Example:
-        >>> Attribute("sex", ("female", "male")).code("male")
-        1
+        >>> len(Attribute("sex", ("female", "male")))
+        2
     """
 
     name: str
@@ -55,16 +55,6 @@ class Attribute:
 
     def __len__(self) -> int:
         return len(self.values)
-
-    def code(self, value: Value) -> int:
-        """Find the code of a value.
-
-        Raises:
-        SynthesisError: the value is not in the domain.
-        """
-        if value not in self.values:
-            raise SynthesisError(f"attribute {self.name} has no value {value!r}; it takes {self.values}")
-        return self.values.index(value)
 
 
 @dataclass(frozen=True)

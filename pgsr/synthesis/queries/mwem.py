@@ -103,11 +103,6 @@ class MWEMEstimator:
         self._answers: np.ndarray | None = None
         self._matches: dict[int, np.ndarray] = {}
 
-    @property
-    def probabilities(self) -> np.ndarray:
-        """The distribution A after the last round, shape (types,)."""
-        return self._current
-
     def answers(self) -> np.ndarray:
         """Compute the shares of all queries under A, shape (queries,)."""
         if self._answers is None:
