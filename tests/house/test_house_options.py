@@ -20,7 +20,6 @@ ALLOWED = {
         "MemoryGate(available=)",
     ),
     "a reading or a setting that the paper prints, of which experiments take the default": (
-        *("answers(pairs=)", "sensitivity(pairs=)", "sensitivities(pairs=)"),
         *("Descent(steps=)", "Descent(batch=)", "Descent(threshold=)", "HPDGen(embedding=)", "HPDGen(hidden=)"),
         *("MWEM(max_types=)", "related_households(max_children=)"),
     ),

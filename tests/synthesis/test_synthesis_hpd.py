@@ -112,7 +112,7 @@ def test_tables_are_probabilities_and_agree_with_numpy(kind: str) -> None:
             assert (table >= 0).all()
         for k in (1, 2, 3):
             workload = full_workload(domain, k)
-            found = all_answers(tables, workload, pairs=False)
+            found = all_answers(tables, workload)
             np.testing.assert_allclose(found, mixture.answers(workload), rtol=0, atol=2e-6)
 
 

@@ -87,9 +87,6 @@ def test_answers_are_those_of_all_groups_weighted_by_their_chance(domain: Domain
         workload = full_workload(domain, k)
         expected = answers(everyone, workload, np.array(chances))
         np.testing.assert_allclose(mixture.answers(workload), expected, rtol=0, atol=1e-12)
-        if Level.RELATION.value in workload.levels():
-            expected = answers(everyone, workload, np.array(chances), pairs=True)
-            np.testing.assert_allclose(mixture.answers(workload, pairs=True), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("domain", [PLAIN, HOUSEHOLD, OTHER], ids=["plain", "household", "other"])

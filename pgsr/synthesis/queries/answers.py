@@ -9,9 +9,7 @@ from pgsr.synthesis.data.domain import Population, SynthesisError
 from pgsr.synthesis.queries.workload import Level, Workload, relatives
 
 
-def counts(
-    population: Population, workload: Workload, weights: np.ndarray | None = None, *, pairs: bool = False
-) -> np.ndarray:
+def counts(population: Population, workload: Workload, weights: np.ndarray | None = None) -> np.ndarray:
     """Count, for every query, the groups, the members, or the members with such a relative that satisfy it.
 
     A group counts once however many members fit, and all individual conditions are on one and the same member. A person
@@ -22,8 +20,6 @@ def counts(
         workload: Q queries.
         weights: one non-negative number per group, when a row of the population stands for that many groups; its
             members weigh as much.
-        pairs: count relations once per role of a relative that fits, so that a child with two fitting parents counts
-            twice: the sum over pairs of roles of Liu & Wu 2022, section 6.
 
     Returns:
         Q numbers: int64, or float64 with weights.
@@ -60,7 +56,6 @@ def counts(
         weight,
         np.array([list(Level).index(m.level) for m in workload.marginals]),
         np.array([relatives(domain, m.relation) for m in workload.marginals]),
-        pairs,
         *_terms(workload),
         workload.starts,
     )
@@ -74,15 +69,13 @@ def counts(
     return out
 
 
-def answers(
-    population: Population, workload: Workload, weights: np.ndarray | None = None, *, pairs: bool = False
-) -> np.ndarray:
+def answers(population: Population, workload: Workload, weights: np.ndarray | None = None) -> np.ndarray:
     """Compute shares: `counts` divided by the number of groups at group level, by the number of persons otherwise.
 
     With weights, both numbers are weighted: N_G = sum_g w_g and N_I = sum_g w_g size_g.
 
     Returns:
-        Q numbers in [0, 1] (with `pairs`, up to 2 for relations), float64.
+        Q numbers in [0, 1], float64.
 
     Raises:
         SynthesisError: as `counts`; or the population has no groups, no persons or no weight.
@@ -100,7 +93,7 @@ def answers(
     if not n_groups > 0 or not n_persons > 0:
         raise SynthesisError("shares need at least one group and one person of positive weight")
     per_marginal = [n_groups if m.level is Level.GROUP else n_persons for m in workload.marginals]
-    return counts(population, workload, weights, pairs=pairs) / np.repeat(per_marginal, np.diff(workload.starts))
+    return counts(population, workload, weights) / np.repeat(per_marginal, np.diff(workload.starts))
 
 
 def _threads(n_cells: int) -> int:

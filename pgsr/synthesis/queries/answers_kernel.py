@@ -10,9 +10,7 @@ from pgsr.machine.compilation import compiled, inlined
 
 
 @compiled
-def count(
-    groups, persons, role_of, first, weights, level, related, pairs, bounds, attribute, stride, starts, part, out
-):
+def count(groups, persons, role_of, first, weights, level, related, bounds, attribute, stride, starts, part, out):
     """Add the weight of a group to every cell that the group, a member, or a member with a relative falls into.
 
     Marginal m has terms bounds[m, 0] : bounds[m, 1] on the group, up to bounds[m, 2] on the member, up to
@@ -48,7 +46,7 @@ def count(
             else:
                 for i in range(size):
                     theirs[i] = _code(persons, start + i, attribute, stride, bounds[m, 2], bounds[m, 3])
-                _count_related(own, theirs, role_of[start : start + size], related[m], pairs, weight, cells)
+                _count_related(own, theirs, role_of[start : start + size], related[m], weight, cells)
 
 
 @inlined
@@ -68,8 +66,8 @@ def _seen(codes, i):
 
 
 @compiled
-def _count_related(own, theirs, roles, related, pairs, weight, cells):
-    """Count every member once per cell if a relative fits; with `pairs`, once per role of a relative that fits."""
+def _count_related(own, theirs, roles, related, weight, cells):
+    """Count every member once per cell if a relative fits."""
     size = len(roles)
     for i in range(size):
         for j in range(size):
@@ -77,8 +75,7 @@ def _count_related(own, theirs, roles, related, pairs, weight, cells):
                 continue
             repeated = False
             for earlier in range(j):
-                same_kind = roles[earlier] == roles[j] if pairs else related[roles[i], roles[earlier]]
-                if same_kind and theirs[earlier] == theirs[j]:
+                if related[roles[i], roles[earlier]] and theirs[earlier] == theirs[j]:
                     repeated = True
                     break
             if not repeated:

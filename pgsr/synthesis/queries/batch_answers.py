@@ -90,7 +90,7 @@ def answers_of(tables: ComponentTables, batch: Batch) -> Array:
     relative = None
     if batch.relation is not None:
         relative = Members.of(tables, _product(tables.slots, batch.relative), by_size=by_size, own=False)
-    factors = persons_factor(tables.domain, batch.level, batch.relation, own, relative, pairs=False)
+    factors = persons_factor(tables.domain, batch.level, batch.relation, own, relative)
     curve = [x for x in factors if x is not None]
     factor = curve[0]
     if batch.size is not None:

@@ -130,7 +130,7 @@ class HPDEstimator:
     def answers(self) -> np.ndarray:
         """Compute the shares of all queries under the current parameters, shape (queries,)."""
         with quiet_torch(self._device) as torch, torch.no_grad():
-            return all_answers(self._model.tables(self._model.parameters), self._workload, pairs=False)
+            return all_answers(self._model.tables(self._model.parameters), self._workload)
 
     def update(self, measured: Sequence[MeasuredQuery]) -> None:
         """Do one round of descent with all measurements so far."""

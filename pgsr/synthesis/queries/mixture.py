@@ -117,19 +117,15 @@ class Mixture:
             tuple(np.ascontiguousarray(table.T) for table in self.sizes),
         )
 
-    def answers(self, workload: Workload, *, pairs: bool = False) -> np.ndarray:
+    def answers(self, workload: Workload) -> np.ndarray:
         """Compute expected shares, one per query, float64; those of individuals are a ratio of two expectations.
-
-        Args:
-            workload: of the same domain.
-            pairs: count relations once per role of a relative that fits (see `pgsr.synthesis.queries.answers`).
 
         Raises:
             SynthesisError: the workload has another domain.
         """
         if workload.domain != self.domain:
             raise SynthesisError("the mixture and the workload have different domains; make both from one Domain")
-        return all_answers(self.tables, workload, pairs=pairs)
+        return all_answers(self.tables, workload)
 
     def sample(self, n_groups: int, seed: int) -> Population:
         """Draw independent groups: first a component, then from it the sizes of roles, the attributes and the members.
@@ -188,7 +184,7 @@ CHUNK = 2**18
 """How many probabilities of members are handled at a time, so that they stay in the cache."""
 
 
-def all_answers(tables: ComponentTables, workload: Workload, *, pairs: bool) -> np.ndarray:
+def all_answers(tables: ComponentTables, workload: Workload) -> np.ndarray:
     """Compute the answers of all queries, float64, shape (queries,).
 
     Marginals that ask the same of members share it: what members contribute is computed once per cell and component,
@@ -201,13 +197,13 @@ def all_answers(tables: ComponentTables, workload: Workload, *, pairs: bool) -> 
     for asked, numbers in _shared(workload).items():
         sets = [tuple(g for g in workload.marginals[m].group if g != domain.count) for m in numbers]
         factors, splits = groups.below(sets)
-        chunks = [[as_numpy(x @ factors.T) for x in curve] for curve in _member_chunks(tables, asked, pairs)]
+        chunks = [[as_numpy(x @ factors.T) for x in curve] for curve in _member_chunks(tables, asked)]
         table = np.concatenate([np.stack(chunk) for chunk in chunks], axis=1)  # sizes x cells of members x of groups
         scale = 1 / tables.n_components if asked.level is Level.GROUP else persons
         for number, given, start, stop in zip(numbers, sets, splits, splits[1:], strict=False):
             cells = _ordered(domain, workload.marginals[number], given, table[..., start:stop])
             out[first[number] : first[number + 1]] = cells * scale
-    return out if pairs else out.clip(0, 1)  # sums of floats may lie a rounding error outside
+    return out.clip(0, 1)  # sums of floats may lie a rounding error outside
 
 
 @dataclass(frozen=True)
@@ -248,7 +244,7 @@ class _GroupTables:
         return self._known[given]
 
 
-def _member_chunks(tables: ComponentTables, asked: _Asked, pairs: bool) -> Iterator[Curve]:
+def _member_chunks(tables: ComponentTables, asked: _Asked) -> Iterator[Curve]:
     """Yield the factors of members by size, each (cells, K), in pieces of whole values of the first attribute."""
     group_level = asked.level is Level.GROUP
     relative = None
@@ -259,7 +255,7 @@ def _member_chunks(tables: ComponentTables, asked: _Asked, pairs: bool) -> Itera
         own = Members.of(tables, p, by_size=asked.by_size, own=not group_level, none=group_level)
         if relative is not None and p is not None:
             own = Members(own.sizes, [[None if x is None else x[:, None] for x in curve] for curve in own.own], [])
-        curve = persons_factor(tables.domain, asked.level, asked.relation, own, relative, pairs=pairs)
+        curve = persons_factor(tables.domain, asked.level, asked.relation, own, relative)
         yield [x.reshape(-1, tables.n_components) for x in curve if x is not None]
 
 

@@ -124,21 +124,14 @@ def _none_curve(mass: list[Array], least: int, p: list[Array], by_size: bool) ->
 
 
 def persons_factor(
-    domain: Domain,
-    level: Level,
-    relation: Relative | None,
-    own: Members,
-    relative: Members | None,
-    *,
-    pairs: bool,
+    domain: Domain, level: Level, relation: Relative | None, own: Members, relative: Members | None
 ) -> Curve:
     """Compute the factor that members contribute in one component, by size of the group or summed over sizes.
 
     With role sizes independent inside a component, sizes of groups are convolutions of sizes of roles:
     GROUP: P(size) - P(size, no member matches), or P(size) where nothing is asked of members.
     INDIVIDUAL: expected number of matching members, times P(size).
-    RELATION: the same for members with at least one matching relative; with `pairs`, once per role that has one, so
-    that a child with two such parents counts twice.
+    RELATION: the same for members with at least one matching relative.
 
     Source: Liu & Wu 2022, sections 5 and 6. Against the enumeration of all groups:
     `test_synthesis_mixture.py::test_answers_are_those_of_all_groups_weighted_by_their_chance`.
@@ -155,8 +148,8 @@ def persons_factor(
             continue
         assert relative is not None
         related = set(np.flatnonzero(relatives(domain, relation)[role]).tolist())
-        for any_of in [{r} for r in related] if pairs else [related] * bool(related):
-            alone = [own.own[r] if r == role else (relative.none if r in any_of else own.sizes)[r] for r in roles]
+        if related:
+            alone = [own.own[r] if r == role else (relative.none if r in related else own.sizes)[r] for r in roles]
             total = _plus(total, _minus(members, _convolved(alone)))
     return total
 
