@@ -18,9 +18,8 @@ from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import LARGEST_NUMBER, SolverAnswer, SolverClaim, judged
-from pgsr.models.labels import Labels
 from pgsr.models.native import text
-from pgsr.models.program import SolverProgram
+from pgsr.models.program import Labels, SolverProgram
 from pgsr.models.solver_object import Built, NotSolved
 from pgsr.models.watch import within
 from pgsr.noise.measurement import Measurement

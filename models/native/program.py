@@ -9,8 +9,7 @@ from scipy import sparse
 
 from pgsr.methods.gate import Stopped
 from pgsr.models.formulate import formulate
-from pgsr.models.labels import LabelBlock, Labels
-from pgsr.models.program import Program, SolverProgram, in_cells
+from pgsr.models.program import LabelBlock, Labels, Program, SolverProgram, in_cells
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.formulation import names_of
 from pgsr.problems.programs.rows import ordered_from, program_of, regions_with_total, stated_sides

@@ -11,8 +11,7 @@ import numpy as np
 from pgsr.certificates import Certificate, certify
 from pgsr.certificates.certificate import OUR_PROOFS, is_decided
 from pgsr.checks import checked_limit, require_kind
-from pgsr.comparison.row import Row
-from pgsr.comparison.table import Comparison
+from pgsr.comparison.table import Comparison, Row
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.machine import compilation

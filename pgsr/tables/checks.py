@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from pgsr.errors import TableError
-from pgsr.tables.ids import UNSEEN, IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.inputs import Entities, Groups, Quantities, Region, columns_of
 from pgsr.tables.regions import INNER, Key, Located
 from pgsr.tables.session import Session
 from pgsr.tables.source import Database, Query, Source
-from pgsr.tables.sql import INTEGERS, name
+from pgsr.tables.sql import INTEGERS, UNSEEN, IdKind, id_kind, id_sql, name, require_one_kind
 
 EMPTY = "; delete rows that are empty"
 """What may be done about rows without an id, which spreadsheets leave at the end of a file."""

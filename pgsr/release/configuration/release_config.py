@@ -20,10 +20,10 @@ from pgsr.release.terms.excess import excess_counts
 from pgsr.release.terms.terms import Terms
 from pgsr.release.terms.terms_facts import terms_facts
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
-from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
+from pgsr.tables.sql import IdKind, id_kind
 
 _BESIDE = Path()
 """The log's default, which names no file."""
