@@ -76,12 +76,8 @@ def nearest_consistent(tree: Hierarchy, noisy: np.ndarray) -> np.ndarray:
         shape (regions,), int64.
 
     Example:
-        >>> from fractions import Fraction
-        >>> from pgsr.privacy import Seeded
-        >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> noisy = np.array([28, 15, 17])
-        >>> nearest_consistent(tree, noisy)
+        >>> nearest_consistent(tree, np.array([28, 15, 17]))
         array([29, 14, 15])
     """
     weights = (~tree.padded).astype(np.int64)

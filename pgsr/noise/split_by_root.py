@@ -1,14 +1,8 @@
 """The choice of a split view for every region below the root by the noisy root, which is measured first.
 
-The noise of the root is paid for, so whatever is computed from its noisy values costs nothing: they give the shape of
-sizes, with which `pgsr.noise.falling_shape` finds where columns of a region stop to be worth their noise. Measuring the
-other levels afterwards, in views that hang on the root's noisy values, is adaptive sequential composition: for every
-outcome of the root the other levels keep their own epsilons, as their sensitivity does not depend on the thresholds.
-
-The root needs little for it. A size that has one group in one of fifty equal regions has fifty in the root, and noise
-that is fifty times that of the regions hides it no more.
-
-`test_noise_split_by_root.py` compares likelihoods of root and leaf together with e^epsilon, for every outcome.
+For every outcome of the root the other levels keep their own epsilons, as their sensitivity does not depend on the
+thresholds: docs/derivations/split_view.md. The root needs little for it. A size that has one group in one of fifty
+equal regions has fifty in the root, and noise that is fifty times that of the regions hides it no more.
 
 Extends: the views of Kuo et al. 2018, section 4.
 
