@@ -23,9 +23,8 @@ from pgsr.models.native.model import NativeModel
 from pgsr.models.native.program import program_to_state, stated_program
 from pgsr.models.parts import ProgramPart, joined, parts
 from pgsr.models.program import Program, ProgramKind, SolverProgram, Units, quadratic, scaled
-from pgsr.models.relaxation import relaxed_optimum
+from pgsr.models.relaxation import duals_to_start, relaxed_optimum, values_to_start
 from pgsr.models.solver_object import Built
-from pgsr.models.start import duals_to_start, values_to_start
 from pgsr.models.watch import Clock, Run, within
 from pgsr.models.window import Pieces, magnitudes, window
 from pgsr.problems.problem import Problem

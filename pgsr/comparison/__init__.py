@@ -1,4 +1,4 @@
-"""Methods side by side: what `pgsr.compare` runs, its table, its rows and its figure."""
+"""Methods side by side: the runs behind `pgsr.compare`, with their table, rows and figure."""
 
 from pgsr.comparison.overlay import overlay
 from pgsr.comparison.table import Comparison

@@ -10,10 +10,9 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import BudgetError, ProblemError
-from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.measurement import Totals
 from pgsr.noise.shares_by_root import BY_ROOT, ROOT_SHARES, least_shares, shares_by_root
-from pgsr.noise.split_by_root import SplitByRoot, ViewRule
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule, shape_of_noisy
 from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import Budget, Number, exact
@@ -94,7 +93,7 @@ class Geometric(NoiseStep):
     def check(self, truth: CountOfCounts, source: Source) -> None:
         """Refuse what `measure` would refuse, noise that could not be drawn after the root's, too."""
         super().check(truth, source)
-        if self.shares_by_root and truth.hierarchy.n_levels > 1:  # the widest of `root_in_steps`
+        if self.shares_by_root and truth.hierarchy.n_levels > 1:  # the widest of `finer_noise`
             least = GeometricNoise((exact(self.epsilon) - self.totals_epsilon) * (ROOT_SHARES[1] - ROOT_SHARES[0]))
             least.law(self.sensitivity(View.CUMULATIVE, truth.max_size))
 

@@ -15,11 +15,10 @@ from pgsr.data.views import AnyView, View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
-from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions
-from pgsr.noise.root_in_steps import finer_noise
-from pgsr.noise.split_by_root import SplitByRoot, ViewRule, possible_views
+from pgsr.noise.shares_by_root import finer_noise
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule, possible_views, shape_of_noisy
 from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.memory_ledger import Ledger
@@ -147,7 +146,7 @@ class NoiseStep(ABC):
             return row
 
         def finer(values: np.ndarray, before: Law, law: Law) -> np.ndarray:
-            """Make the root as precise as its share says, at the cost of this share alone (`root_in_steps`)."""
+            """Make the root as precise as its share says, at the cost of this share alone (`finer_noise`)."""
             assert isinstance(before, DoubleGeometric), "of a pure epsilon"
             assert isinstance(law, DoubleGeometric), "of a pure epsilon"
             if law == before:

@@ -22,9 +22,8 @@ from pgsr.synthesis import (
     Population,
     Workload,
 )
-from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
-from pgsr.synthesis.data.linked_tables import LinkedTableError
+from pgsr.synthesis.data.linked_tables import Binning, LinkedTableError
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mixture import Mixture
 from pgsr.synthesis.queries.sensitivity import sensitivity
