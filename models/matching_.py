@@ -27,14 +27,15 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.algorithms.groups import GroupRuns
-from pgsr.errors import MethodError
 from pgsr.estimators.matching.sorted_matching import Match, NoMatchError, runs_below
 from pgsr.methods.method import Status
 from pgsr.models.optional import load, missing
 from pgsr.models.watch import within
 
+_MODULE = "ortools.graph.python.min_cost_flow"
+
 LARGEST_ASSIGNMENT = 5_000
-"""Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB, OR-tools 9 s and 1.3 GB."""
+"""Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB."""
 
 LARGEST_FLOW = 4_000_000
 """Most arcs, pairs of runs: about 5 s and 0.6 GB."""
@@ -47,10 +48,10 @@ LARGEST_LP = 500_000
 class Assignment:
     """The matcher by the assignment problem on the dense matrix of all pairs of groups: G^2 variables.
 
-    Solved by `solver`: "scipy" (shortest augmenting paths) or "ortools" (cost-scaling push-relabel). No time limit:
-    neither can be interrupted. Above `LARGEST_ASSIGNMENT` groups it refuses.
+    Solved by SciPy, by shortest augmenting paths. No time limit: it cannot be interrupted. Above `LARGEST_ASSIGNMENT`
+    groups it refuses.
 
-    Complexity: O(G^3) for SciPy, O(G^2.5 log(G K)) for OR-tools, with K the largest size; O(G^2) memory.
+    Complexity: O(G^3); O(G^2) memory.
 
     Example:
         >>> parent = GroupRuns(np.array([1, 2]), np.array([3, 1]))
@@ -58,39 +59,29 @@ class Assignment:
         >>> Assignment().match(parent, children).cost
         2
 
-    Source: Crouse 2016 (SciPy); Goldberg and Kennedy 1995 (OR-tools).
+    Source: Crouse 2016.
     """
 
-    solver: str = "scipy"
-
-    def __post_init__(self) -> None:
-        if self.solver not in ("scipy", "ortools"):
-            raise MethodError(f"Assignment(solver={self.solver!r}) is unknown; use 'scipy' or 'ortools'")
-
     def supports(self, n_groups: int) -> str | None:
-        return _reason(self._hindrance(n_groups))
+        if n_groups <= LARGEST_ASSIGNMENT:
+            return None
+        return (
+            f"{n_groups:,} groups have {n_groups**2:,} pairs; {self!r} goes up to {LARGEST_ASSIGNMENT:,} groups; use "
+            "TransportFlow(), which counts runs of equal sizes, or SortedMatching()"
+        )
 
     def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
+        from scipy.optimize import linear_sum_assignment
+
         del time_limit
         _, y, b = runs_below(parent, children)
-        _raise_any(self._hindrance(parent.total))
+        reason = self.supports(parent.total)
+        if reason is not None:
+            raise NoMatchError(Status.TOO_LARGE, reason)
         top, bottom = np.repeat(np.arange(len(parent.size)), parent.count), np.repeat(np.arange(len(y)), b)
-        cost = np.abs(parent.size[top][:, None] - y[bottom])
-        mate = _mates_by_ortools(cost) if self.solver == "ortools" else _mates_by_scipy(cost)
+        mate = linear_sum_assignment(np.abs(parent.size[top][:, None] - y[bottom]))[1]
         pair, count = np.unique(top * len(y) + bottom[mate], return_counts=True)
         return _judged(repr(self), parent, children, pair, count)
-
-    def _hindrance(self, n_groups: int) -> NoMatchError | None:
-        if n_groups > LARGEST_ASSIGNMENT:
-            return NoMatchError(
-                Status.TOO_LARGE,
-                f"{n_groups:,} groups have {n_groups**2:,} pairs; {self!r} goes up to {LARGEST_ASSIGNMENT:,} groups; "
-                "use TransportFlow(), which counts runs of equal sizes, or SortedMatching()",
-            )
-        return _missing("ortools.graph.python.linear_sum_assignment") if self.solver == "ortools" else None
-
-    def __repr__(self) -> str:
-        return f"Assignment(solver={self.solver!r})" if self.solver != "scipy" else "Assignment()"
 
 
 @dataclass(frozen=True)
@@ -115,15 +106,18 @@ class TransportFlow:
 
     def supports(self, n_groups: int) -> str | None:
         del n_groups
-        return _reason(_missing("ortools.graph.python.min_cost_flow"))
+        absent = missing(_MODULE)
+        return None if absent is None else absent.reason
 
     def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
         del time_limit
         _, y, b = runs_below(parent, children)
-        _raise_any(_missing("ortools.graph.python.min_cost_flow"))
+        absent = missing(_MODULE)
+        if absent is not None:
+            raise NoMatchError(absent.status, absent.reason)
         _check_pairs(repr(self), parent, y, LARGEST_FLOW, "arcs")
         i, j = _pairs(parent, y)
-        flow = load("ortools.graph.python.min_cost_flow").SimpleMinCostFlow()
+        flow = load(_MODULE).SimpleMinCostFlow()
         capacity = np.minimum(parent.count[i], b[j])
         cost = np.abs(parent.size[i] - y[j])
         arcs = flow.add_arcs_with_capacity_and_unit_cost(i, len(parent.size) + j, capacity, cost)
@@ -220,22 +214,6 @@ def _pairs(parent: GroupRuns, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(len(parent.size)), len(y)), np.tile(np.arange(len(y)), len(parent.size))
 
 
-def _mates_by_scipy(cost: np.ndarray) -> np.ndarray:
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment(cost)[1]
-
-
-def _mates_by_ortools(cost: np.ndarray) -> np.ndarray:
-    problem = load("ortools.graph.python.linear_sum_assignment").SimpleLinearSumAssignment()
-    left, right = np.indices(cost.shape, np.int32)
-    problem.add_arcs_with_cost(left.ravel(), right.ravel(), cost.ravel())
-    status = within(None, problem.solve)
-    if status != problem.OPTIMAL:
-        raise _failed("Assignment(solver='ortools')", f"OR-tools says {status.name}")
-    return np.array([problem.right_mate(node) for node in range(len(cost))], np.int64)
-
-
 def _check_pairs(model: str, parent: GroupRuns, y: np.ndarray, largest: int, what: str) -> None:
     n = len(parent.size) * len(y)
     if n > largest:
@@ -244,20 +222,6 @@ def _check_pairs(model: str, parent: GroupRuns, y: np.ndarray, largest: int, wha
             f"{len(parent.size):,} sizes by {len(y):,} runs of the children are {n:,} {what}; {model} goes up to "
             f"{largest:,}; use SortedMatching()",
         )
-
-
-def _missing(module: str) -> NoMatchError | None:
-    row = missing(module)
-    return None if row is None else NoMatchError(row.status, row.reason)
-
-
-def _reason(hindrance: NoMatchError | None) -> str | None:
-    return None if hindrance is None else str(hindrance)
-
-
-def _raise_any(hindrance: NoMatchError | None) -> None:
-    if hindrance is not None:
-        raise hindrance
 
 
 def _failed(model: str, why: str) -> NoMatchError:

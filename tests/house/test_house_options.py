@@ -12,7 +12,7 @@ ALLOWED = {
     "experiments set it under another name of the function": ("census2010_race(regions=)",),
     "a class method of the same class sets it": ("ColumnFrame(read=)",),
     "a modeller sets it: what is public, stated, or solved by whom": (
-        *("fit(n_persons=)", "fit(ledger=)", "measure(ledger=)", "Assignment(solver=)", "SolverModel(tolerance=)"),
+        *("fit(n_persons=)", "fit(ledger=)", "measure(ledger=)", "SolverModel(tolerance=)"),
     ),
     "how much of the machine, and of somebody's patience, is used": (
         *("Engine(attempts=)", "CpSat(threads=)", "Gurobi(threads=)", "warm_up(methods=)"),

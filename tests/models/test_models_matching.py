@@ -18,7 +18,7 @@ from pgsr.models import Assignment, TransportFlow, TransportLp
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
-MODELS = [Assignment(), Assignment(solver="ortools"), TransportFlow(), TransportLp()]
+MODELS = [Assignment(), TransportFlow(), TransportLp()]
 
 
 def groups(sizes):
@@ -128,9 +128,7 @@ def test_names_are_short():
     assert repr(Matching(matcher=SortedMatching())) == "Matching()"
     assert repr(Matching(merge="average", matcher=Assignment())) == "Matching(merge='average', matcher=Assignment())"
     assert repr(Matching(IsotonicFit(optimum="midpoint"))) == "Matching(IsotonicFit(optimum='midpoint'))"
-    assert [repr(model) for model in MODELS] == [
-        "Assignment()", "Assignment(solver='ortools')", "TransportFlow()", "TransportLp()"
-    ]  # fmt: skip
+    assert [repr(model) for model in MODELS] == ["Assignment()", "TransportFlow()", "TransportLp()"]
 
 
 @pytest.mark.parametrize("model", [SortedMatching(), *MODELS], ids=repr)
@@ -168,8 +166,8 @@ def test_limits_are_sentences(monkeypatch):
         assert result.reason.startswith("region US: ")
 
 
-@pytest.mark.parametrize("model", [Assignment(solver="ortools"), TransportFlow()], ids=repr)
-def test_missing_packages_are_sentences(model, monkeypatch):
+def test_missing_packages_are_sentences(monkeypatch):
+    model = TransportFlow()
     absent = ModuleNotFoundError(name="ortools")
     monkeypatch.setattr("pgsr.models.optional._imported", lambda module: absent)
     with pytest.raises(PgsrError, match="ortools is missing; pip install ortools") as caught:

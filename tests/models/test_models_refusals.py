@@ -4,7 +4,7 @@ import pytest
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View
 from pgsr.estimators import Matching
-from pgsr.models import Assignment, CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scipy, Squares, TransportFlow
+from pgsr.models import CpSat, Cvxpy, Gurobi, MathOpt, QpSolvers, Scipy, Squares, TransportFlow
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 
@@ -32,7 +32,6 @@ def ranked():
         (lambda: Cvxpy("GLOP", options={"use_preprocessing": False}), "give other options to MathOpt"),
         (lambda: Scipy(squares=Squares.QUADRATIC), "leave squares= out"),
         (lambda: Gurobi(squares="window"), r"Squares.WINDOW or Squares.QUADRATIC"),
-        (lambda: Assignment(solver="highs"), "use 'scipy' or 'ortools'"),
         (lambda: Matching(matcher=TransportFlow), r"write TransportFlow\(\.\.\.\)"),
         (lambda: Matching(matcher="flow"), r"give SortedMatching\(\)"),
         (lambda: Gurobi().model(ranked()), "ranked sizes"),

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgsr.methods.expected_errors import ExpectedErrors, least_epsilon, readable, shown
+from pgsr.methods.expected_errors import EPSILONS, ExpectedErrors, least_epsilon, shown
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.plan.forecast import READING, SIMULATING, errors_of
 from pgsr.release.plan.stand_ins import stand_in_for
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EpsilonFound:
-    """The smallest epsilon of `readable` ones that reaches all targets, and what was tried on the way.
+    """The smallest of `EPSILONS` that reaches all targets, and what was tried on the way.
 
     Attributes:
         epsilon: the one that was found.
@@ -44,7 +44,7 @@ class EpsilonFound:
             for name, mean, error in zip(self.level_names, found.mean, found.standard_error, strict=True)
             if name in self.targets
         )
-        least = " It is the smallest that is tried." if self.epsilon == readable(0) else ""
+        least = " It is the smallest that is tried." if self.epsilon == EPSILONS[0] else ""
         return (
             f'epsilon = "{shown(self.epsilon)}" has expected errors of {reached}, on the stand-in: {self.about}.{least}'
             " Your data's sizes may differ, so leave a margin; nothing was spent or read that is private."
