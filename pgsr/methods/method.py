@@ -188,11 +188,7 @@ class Result:
 
     @property
     def estimate(self) -> Estimate:
-        """The estimate; raises `NoEstimateError` if there is none.
-
-        Raises:
-            NoEstimateError: there is none; the message says why.
-        """
+        """The estimate; raises `NoEstimateError`, which says why, if there is none."""
         if self.answer is None:
             raise NoEstimateError(f"no estimate, {self.status.value}: {self.reason}")
         return self.answer

@@ -489,4 +489,4 @@ def _joined_tables(tree: Hierarchy, tables: list[np.ndarray]) -> tuple[Sizes, np
             )
         whole = table.dtype.kind == "i"
         cells.append((table if whole else checked_counts(table, f"noisy value of level {level}")).ravel())
-    return Sizes(tree, tuple(table.shape[1] - 1 for table in tables)), np.concatenate(cells, dtype=np.int64)
+    return Sizes.of(tree, tables), np.concatenate(cells, dtype=np.int64)
