@@ -1,13 +1,12 @@
 """The long form of a table by region and size: its columns and its rows, one row per region and size."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ArgumentError
-from pgsr.machine import memory
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
@@ -72,26 +71,6 @@ def require_other_names(columns: Collection[str], *others: str) -> None:
             raise ArgumentError(
                 f"a level is called {name!r}, which is the name of another column; give other names by level_names"
             )
-
-
-def long_cells(row_of: Callable[[int], np.ndarray], regions: np.ndarray, n_sizes: int, zeros: bool) -> Cells:
-    """List the rows of some regions: all sizes with `zeros`, else 0, sizes that occur, and K of the first region.
-
-    Raises:
-        MemoryNeededError: the rows do not fit.
-    """
-    if zeros:
-        memory.require(48 * len(regions) * n_sizes, f"{len(regions) * n_sizes:,} rows")
-    blocks: list[Cells] = []
-    for region in map(int, regions):
-        row = row_of(region)
-        keep = np.ones(len(row), bool) if zeros else row != 0
-        keep[:1] = True  # a region without groups has no ranked size
-        keep[-1:] |= len(blocks) == 0
-        size = np.flatnonzero(keep)
-        blocks.append((np.full(len(size), region), size, row[size]))
-    region, size, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return region, size, value
 
 
 def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str) -> "pd.DataFrame":
