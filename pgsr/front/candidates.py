@@ -10,7 +10,7 @@ from pgsr import own_methods
 from pgsr.checks import require_kind
 from pgsr.figures.numbers_table import NumbersTable
 from pgsr.front.names import catalogue
-from pgsr.machine.version import installed_version
+from pgsr.machine.extras import installed_version
 from pgsr.methods.catalogue import Proof
 from pgsr.methods.method import Method
 from pgsr.own_methods import OwnAlgorithm

@@ -26,7 +26,7 @@ from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
 from pgsr.synthesis.data.linked_tables import Binning, LinkedTableError
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.noise import sensitivity
 from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy, Transcript
 from pgsr.synthesis.queries.universe import TypeDistribution, Universe
 from pgsr.synthesis.queries.workload import Relative

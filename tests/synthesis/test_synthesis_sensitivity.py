@@ -11,7 +11,7 @@ from pgsr.privacy.neighbours import Relation as Neighbouring
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.sensitivity import change_of_count, sensitivity
+from pgsr.synthesis.queries.noise import change_of_count, sensitivity
 from pgsr.synthesis.queries.workload import Relative
 
 Row = tuple[int, ...]

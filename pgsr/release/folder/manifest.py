@@ -15,7 +15,7 @@ import numpy as np
 from pgsr.certificates import Certificate
 from pgsr.data.estimate import Estimate
 from pgsr.errors import PgsrError
-from pgsr.machine.version import version_of
+from pgsr.machine.extras import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.accounting import Approximate, PureEpsilon, Rho
