@@ -37,14 +37,6 @@ def noisy_numbers(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
     Returns:
         shape (regions,), int64; 0 where a region is a copy on a level above its own.
 
-    Example:
-        >>> from fractions import Fraction
-        >>> from pgsr.privacy import Seeded
-        >>> from pgsr.privacy.laws import DoubleGeometric
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
-        >>> noisy_numbers(truth, DoubleGeometric(Fraction(2)), Seeded("totals"))
-        array([28, 15, 17])
-
     Its law on one, two and three levels: `tests/assurance/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy

@@ -36,8 +36,8 @@ def counts(population: Population, workload: Workload, weights: np.ndarray | Non
         >>> homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])  # two women; a man alone
         >>> population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
         >>> workload = Workload(domain, (Marginal(Level.GROUP, (), (0,)), Marginal(Level.INDIVIDUAL, (), (0,))))
-        >>> counts(population, workload)
-        array([1, 1, 2, 1])
+        >>> counts(population, workload), answers(population, workload).round(2)
+        (array([1, 1, 2, 1]), array([0.5 , 0.5 , 0.67, 0.33]))
 
     Source: Liu & Wu 2022, section 3 and tables 1 and 2.
     """
@@ -81,14 +81,6 @@ def answers(population: Population, workload: Workload, weights: np.ndarray | No
 
     Raises:
         SynthesisError: as `counts`; or the population has no groups, no persons or no weight.
-
-    Example:
-        >>> from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population
-        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
-        >>> homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])  # two women; a man alone
-        >>> population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
-        >>> answers(population, Workload(domain, (Marginal(Level.GROUP, (), (0,)),)))
-        array([0.5, 0.5])
     """
     weight = _checked(weights, population.n_groups)
     n_groups, n_persons = weight.sum(), weight @ population.sizes
