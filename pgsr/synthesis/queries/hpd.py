@@ -192,7 +192,7 @@ class HPDGen(Descent):
 
     Args:
         embedding: length of z_k.
-        hidden: units per residual block; see `logits.LogitNetwork`.
+        hidden: units per residual block; see `LogitNetwork`.
         learning_rate: smaller than for free logits.
 
     The rest: see `Descent`. Raises and cost as `HPDFixed`, and a pass of K rows through the network per step.
