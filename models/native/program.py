@@ -18,6 +18,9 @@ from pgsr.problems.problem import Problem
 from pgsr.problems.programs.formulation import names_of
 from pgsr.problems.programs.rows import ordered_from, program_of, regions_with_total, stated_sides
 
+MOST = 10
+"""The lines of one kind that are shown; a further line counts the rest."""
+
 
 def program_to_state(problem: Problem, finite: bool) -> Program:
     """Formulate the problem of a native model, with bounds as near as the solver needs them.
@@ -164,10 +167,6 @@ def _upward(problem: Problem, n_order: int) -> np.ndarray:
     """Say which inequalities were stated as lower limits: the last ones."""
     n_below = 0 if problem.conditions is None else int(stated_sides(problem.conditions)[2].sum())
     return np.arange(n_order) >= n_order - n_below
-
-
-MOST = 10
-"""The lines of one kind that are shown; a further line counts the rest."""
 
 
 def model_text(head: str, stated: Problem, changed: bool) -> str:

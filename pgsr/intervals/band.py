@@ -21,6 +21,12 @@ from pgsr.noise.measurement import Measurement, Totals
 from pgsr.privacy.budget import Number
 from pgsr.privacy.laws import Law
 
+_PRECISION = 192
+"""Bits of the integer arithmetic that the answer is proved by."""
+
+_SPLITS = 4
+"""How often the split over levels is made anew from the quantiles that it gave."""
+
 
 class EmptyBandError(ProblemError):
     """An error of a measurement whose noise has left the quantiles, so that no counts lie within the band."""
@@ -217,13 +223,6 @@ def _measured_of(measurement: Measurement, level: int) -> np.ndarray:
 def _sizes_at_most(sizes: np.ndarray, max_size: int) -> np.ndarray:
     """The number of sizes that are at most s, for every s; sizes above K count as K, shape (K + 1,)."""
     return np.cumsum(np.bincount(np.clip(sizes, 0, max_size), minlength=max_size + 1))
-
-
-_PRECISION = 192
-"""Bits of the integer arithmetic that the answer is proved by."""
-
-_SPLITS = 4
-"""How often the split over levels is made anew from the quantiles that it gave."""
 
 
 def noise_quantiles(laws: Sequence[Law], cells: Sequence[int], level: Fraction) -> tuple[int, ...]:

@@ -12,6 +12,11 @@ from types import TracebackType
 
 from pgsr.errors import MissingPackageError
 
+DISTRIBUTION = "group-size-release"
+"""What pip calls pgsr; on PyPI the name pgsr is another project's."""
+
+NOT_INSTALLED = "unknown: pgsr runs from a folder and is not installed"
+
 
 class extra:
     """A block of imports of packages that an extra of pgsr brings.
@@ -60,10 +65,6 @@ class extra_of_command(extra):
             raise SystemExit(2) from None
 
 
-DISTRIBUTION = "group-size-release"
-"""What pip calls pgsr; on PyPI the name pgsr is another project's."""
-
-
 def installed_version() -> str:
     """Look up the version that is installed, or say that none is.
 
@@ -88,6 +89,3 @@ def version_of(package: str) -> str:
     True
     """
     return version(DISTRIBUTION if package == "pgsr" else package)
-
-
-NOT_INSTALLED = "unknown: pgsr runs from a folder and is not installed"

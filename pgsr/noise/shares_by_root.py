@@ -61,6 +61,9 @@ ABOUT_AS_GOOD = 1.08
 KINDS = 8
 """Regions of a level are represented by so many of them, from the smallest to the largest."""
 
+SMALL_SCALE = Fraction(1, 4)
+"""Up to this scale nearly all double geometric numbers are 0."""
+
 
 def candidates(n_levels: int) -> tuple[tuple[Fraction, ...], ...]:
     """List the splits that are compared, root first; levels between root and leaves have the same share.
@@ -140,10 +143,6 @@ def _of_region(groups: int, shape: np.ndarray, noise: float, split: bool) -> flo
 def _known_to(steps: np.ndarray, noise: float) -> np.ndarray:
     """Compute P: the variance of a random walk with these variances of steps, given noisy values on both sides."""
     return noise * steps / np.sqrt(steps * steps + 4 * steps * noise)
-
-
-SMALL_SCALE = Fraction(1, 4)
-"""Up to this scale nearly all double geometric numbers are 0."""
 
 
 def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: ByteStream) -> np.ndarray:

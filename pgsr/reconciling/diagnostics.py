@@ -11,6 +11,9 @@ from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measurements import MeasuredCells
 from pgsr.reconciling.variances import estimates_and_variances
 
+EXACT = 1e8
+"""How much more than the heaviest row a fixed cell weighs."""
+
 
 @dataclass(frozen=True)
 class LevelDiagnostics:
@@ -107,10 +110,6 @@ def lowest_copies(found: MeasuredCells) -> np.ndarray:
         copied = rows.start + np.flatnonzero(tree.padded[rows])
         lowest[copied] = lowest[tree.first_child[copied]]
     return lowest
-
-
-EXACT = 1e8
-"""How much more than the heaviest row a fixed cell weighs."""
 
 
 class Plausibility(NamedTuple):

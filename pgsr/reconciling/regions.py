@@ -16,6 +16,11 @@ from pgsr.data.region_ids import ABOVE_ALL, like
 from pgsr.errors import ProblemError, TableError
 from pgsr.machine import memory
 
+LARGEST_SIZE = 100_000
+"""The largest whole number that is taken for a size and not for a name."""
+
+SizeNames = tuple[int, ...] | tuple[str, ...]
+
 
 @dataclass(frozen=True, eq=False)
 class TableRegions:
@@ -188,12 +193,6 @@ class LazyPaths(Sequence[tuple[str, ...]]):
             path.append(labels[label.item(place)])
             place = self.parents[level].item(place)
         return tuple(reversed(path))
-
-
-LARGEST_SIZE = 100_000
-"""The largest whole number that is taken for a size and not for a name."""
-
-SizeNames = tuple[int, ...] | tuple[str, ...]
 
 
 def sizes_of(frame: ColumnFrame, column: str | None, remedy: str) -> tuple[SizeNames, np.ndarray]:

@@ -9,6 +9,9 @@ from pgsr.errors import TableError
 INTEGERS = frozenset(f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE"))
 INTEGERS |= {"INTEGER", "UINTEGER", "INT8", "INT16", "INT32", "INT64", "INT128", "UINT8", "UINT16", "UINT32", "UINT64"}
 
+UNSEEN = r"'[\p{Cc}\p{Cf}\p{Cs}]'"
+"""Control and format characters, as a regular expression in SQL."""
+
 
 def name(column: str) -> str:
     """Write a column's name in SQL.
@@ -66,10 +69,6 @@ def cast_sql(column: str, before: str, after: str) -> tuple[str, str]:
     given = f"nullif(CAST({n} AS VARCHAR), '')"
     number = f"TRY_CAST({given} AS BIGINT)"
     return f"{number} AS {n}", f"{given} IS NOT NULL AND CAST({number} AS VARCHAR) IS DISTINCT FROM {given}"
-
-
-UNSEEN = r"'[\p{Cc}\p{Cf}\p{Cs}]'"
-"""Control and format characters, as a regular expression in SQL."""
 
 
 class IdKind(StrEnum):
