@@ -16,7 +16,6 @@ from pgsr.errors import MethodError, ProblemError
 from pgsr.methods.gate import Deadline, GatedMethod, Stopped, Taken
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.choices import INTEGRALITY, beyond_tolerance, with_indicators
-from pgsr.models.clock import Clock, Run
 from pgsr.models.formulate import formulate
 from pgsr.models.grids import on_grids
 from pgsr.models.judge import SolverAnswer, SolverClaim, judged
@@ -24,10 +23,9 @@ from pgsr.models.native.model import NativeModel
 from pgsr.models.native.program import program_to_state, stated_program
 from pgsr.models.parts import ProgramPart, joined, parts
 from pgsr.models.program import Program, ProgramKind, SolverProgram, Units, quadratic, scaled
-from pgsr.models.relaxation import relaxed_optimum
+from pgsr.models.relaxation import duals_to_start, relaxed_optimum, values_to_start
 from pgsr.models.solver_object import Built
-from pgsr.models.start import duals_to_start, values_to_start
-from pgsr.models.watch import within
+from pgsr.models.watch import Clock, Run, within
 from pgsr.models.window import Pieces, magnitudes, window
 from pgsr.problems.problem import Problem
 

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points
 from pathlib import Path
 
 from pgsr.errors import PgsrError
-from pgsr.machine.version import DISTRIBUTION, version_of
+from pgsr.machine.extras import DISTRIBUTION, version_of
 from pgsr.methods.method import Method
 from pgsr.models import copt_, cpsat_, direct_, flow_, gurobi_, qpsolvers_, scip_, xpress_
 from pgsr.models.adapter import Route, SolverModel

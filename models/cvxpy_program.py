@@ -16,9 +16,8 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Status
 from pgsr.models.gurobi_ import REMEDY as GUROBI_REMEDY
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.labels import LabelBlock
 from pgsr.models.optional import load
-from pgsr.models.program import SolverProgram
+from pgsr.models.program import LabelBlock, SolverProgram
 from pgsr.models.solver_object import Built, NotSolved
 
 BOUNDED = ("HIGHS", "SCIP", "GUROBI", "SCIPY", "GLOP", "PDLP", "PIQP")

@@ -1,4 +1,7 @@
-"""Whether any point satisfies a program's conditions: a point, or a weighted sum of them that contradicts itself."""
+"""Whether any point satisfies a program's conditions: a point, or a weighted sum of them that contradicts itself.
+
+And the scale against which residuals of solvers' answers are judged.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,6 +14,7 @@ from pgsr.methods.method import Status
 from pgsr.models.program import Program, linear_optimum
 from pgsr.problems.conditions.matrices import Conditions
 from pgsr.problems.programs.rows import stated_sides
+from pgsr.problems.tolerances import RELATIVE, RESIDUAL
 
 SECONDS = 60.0
 """The time that HiGHS may look for a point, where nothing else is asked for."""
@@ -122,6 +126,22 @@ def satisfies(program: Program, z: np.ndarray) -> bool:
         and np.all(program.lower <= z)
         and np.all(z <= program.upper)
     )
+
+
+def scale_of(program: Program, z: np.ndarray) -> float:
+    """Give the size beside which a residual of `RESIDUAL` counts as none.
+
+    It is 1, or the largest right-hand side of an equality, or the largest deviation z, which are of the size of the
+    noise. Numbers x = origin + z themselves count with `RELATIVE`, as in certificates: what is 1e9 has no more digits
+    after sums. Right-hand sides of inequalities are no size of anything: they may be as far away as one likes.
+
+    Args:
+        program: the program.
+        z: the unknowns of an answer.
+    """
+    own = np.abs(program.origin + z)[: program.n_cells]
+    sizes = (np.abs(program.right), np.abs(z), RELATIVE / RESIDUAL * own)
+    return 1.0 + max(float(part.max(initial=0.0)) for part in sizes)
 
 
 def _in_integers(weights: np.ndarray) -> np.ndarray:

@@ -16,9 +16,8 @@ from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Result, Status
 from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.judge import SolverAnswer, SolverClaim
-from pgsr.models.labels import LabelBlock
 from pgsr.models.optional import load, missing
-from pgsr.models.program import Bends, ProgramKind, SolverProgram
+from pgsr.models.program import Bends, LabelBlock, ProgramKind, SolverProgram
 from pgsr.models.solver_object import Built, ContradictingSubset, NotSolved
 from pgsr.models.watch import stoppable
 from pgsr.models.window import Pieces

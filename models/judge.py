@@ -14,11 +14,10 @@ from pgsr.data.rounding import nearest
 from pgsr.data.views import View, counts_of_ranked
 from pgsr.methods.gate import Stopped
 from pgsr.methods.method import Residuals, Result, Status
-from pgsr.models.feasibility import contradicting_sum, some_point
+from pgsr.models.feasibility import contradicting_sum, scale_of, some_point
 from pgsr.models.formulate import multipliers, row_prices
 from pgsr.models.program import Program
 from pgsr.models.proof import MOST_NODES, integer_bound, search
-from pgsr.models.residual_scale import scale_of
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP, RESIDUAL
 
@@ -204,18 +203,16 @@ def _judged_continuous(solver: str, problem: Problem, program: Program, answer: 
         return Result(Status.FAILED, reason, None, certificate, residuals=residuals, refused=estimate)
 
     if residuals.gap is None and residuals.primal <= RESIDUAL:
-        reason = f"{solver} gave no duals{_noted(answer)}, and without them nothing can be proved of its answer"
-        return refuse(reason)
+        return refuse(f"{solver} gave no duals{_noted(answer)}, and without them nothing can be proved of its answer")
     feasible = certificate is None or certificate.feasible or problem.integer
     if residuals.primal > RESIDUAL or not feasible or residuals.gap is None or abs(residuals.gap) > ACCEPTED_GAP:
         gap = "unknown" if residuals.gap is None else f"{residuals.gap:.1e}"
         says = "says it solved the program" if answer.claim is SolverClaim.OPTIMAL else f"{answer.claim.value}"
         remedy = "tighten its tolerances" if answer.claim is SolverClaim.OPTIMAL else "give it more time"
-        reason = (
+        return refuse(
             f"{solver} {says}{_noted(answer)}, but its relative residual is {residuals.primal:.1e} (allowed "
             f"{RESIDUAL:g}) and its gap {gap} (allowed {ACCEPTED_GAP:g}); {remedy}"
         )
-        return refuse(reason)
     if not problem.integer:
         result = Result(Status.OPTIMAL, "", _estimate(problem, program, z), certificate, residuals=residuals)
         return _with_row_prices(result, problem, program, answer)
@@ -267,6 +264,10 @@ def _judged_integer(
     estimate = _estimate(problem, program, whole)
     certificate = certify(problem, estimate, _prices(problem, program, answer))
     claimed = _claimed(solver, answer)
+
+    def refuse(reason: str) -> Result:
+        return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
+
     if fractional and answer.duals is None:
         reason = f"{solver} returned {fractional:,} counts that are not whole numbers"
         return Result(Status.FAILED, reason, refused=_estimate(problem, program, z), claimed=claimed)
@@ -276,29 +277,25 @@ def _judged_integer(
     if problem.view is View.RANKED:
         certificate = _with_order(program, whole, certificate)
     if not certificate.feasible:
-        reason = f"{solver} returned an infeasible answer"
-        return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
+        return refuse(f"{solver} returned an infeasible answer")
     if claims and is_decided(problem) and not certificate.optimal:
-        reason = f"{solver} claims an optimum that our exact test refutes"
-        return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
+        return refuse(f"{solver} claims an optimum that our exact test refutes")
     certificate = _with_own_bound(program, answer, certificate)
     choosing = problem.conditions is not None and problem.conditions.choices is not None
     if choosing and not certificate.optimal:
         known = choices_bound(problem, upto=certificate.objective, time_limit=seconds)
         certificate = certificate if known is None else _raised(certificate, known.value, ALTERNATIVES)
         if claims and known is not None and known.complete and known.value < (certificate.objective or 0):
-            reason = f"{claimed}, at {certificate.objective:,}; but a point of objective {known.value:,} is feasible"
-            return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
+            return refuse(
+                f"{claimed}, at {certificate.objective:,}; but a point of objective {known.value:,} is feasible"
+            )
     if not certificate.optimal and program.n <= LARGEST_CHECKED:
         assert certificate.objective is not None
         found = search(program, whole, int(certificate.objective), seconds, MOST_NODES if claims else 1)
         certificate = _raised(certificate, found.bound)
         if claims and found.better is not None:
-            better = certify(problem, _estimate(problem, program, found.better))
-            reason = (
-                f"{claimed}, at {certificate.objective:,}; but a point of objective {better.objective:,} is feasible"
-            )
-            return Result(Status.FAILED, reason, None, certificate, refused=estimate, claimed=claimed)
+            least = certify(problem, _estimate(problem, program, found.better)).objective
+            return refuse(f"{claimed}, at {certificate.objective:,}; but a point of objective {least:,} is feasible")
     if certificate.optimal:
         reason = "" if claims else f"{solver} stopped before claiming it; our own proof shows it"
         return Result(Status.OPTIMAL, reason, estimate, certificate, claimed=claimed)

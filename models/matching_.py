@@ -32,6 +32,8 @@ from pgsr.methods.method import Status
 from pgsr.models.optional import load, missing
 from pgsr.models.watch import within
 
+_MODULE = "ortools.graph.python.min_cost_flow"
+
 LARGEST_ASSIGNMENT = 5_000
 """Most groups: G^2 numbers; at 5,000 groups SciPy takes about 2 s and 0.7 GB."""
 
@@ -46,7 +48,7 @@ LARGEST_LP = 500_000
 class Assignment:
     """The matcher by the assignment problem on the dense matrix of all pairs of groups: G^2 variables.
 
-    Solved by SciPy (shortest augmenting paths). No time limit: SciPy cannot be interrupted. Above `LARGEST_ASSIGNMENT`
+    Solved by SciPy, by shortest augmenting paths. No time limit: it cannot be interrupted. Above `LARGEST_ASSIGNMENT`
     groups it refuses.
 
     Complexity: O(G^3); O(G^2) memory.
@@ -61,28 +63,25 @@ class Assignment:
     """
 
     def supports(self, n_groups: int) -> str | None:
-        return _reason(self._hindrance(n_groups))
+        if n_groups <= LARGEST_ASSIGNMENT:
+            return None
+        return (
+            f"{n_groups:,} groups have {n_groups**2:,} pairs; {self!r} goes up to {LARGEST_ASSIGNMENT:,} groups; use "
+            "TransportFlow(), which counts runs of equal sizes, or SortedMatching()"
+        )
 
     def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
         from scipy.optimize import linear_sum_assignment
 
         del time_limit
         _, y, b = runs_below(parent, children)
-        _raise_any(self._hindrance(parent.total))
+        reason = self.supports(parent.total)
+        if reason is not None:
+            raise NoMatchError(Status.TOO_LARGE, reason)
         top, bottom = np.repeat(np.arange(len(parent.size)), parent.count), np.repeat(np.arange(len(y)), b)
-        cost = np.abs(parent.size[top][:, None] - y[bottom])
-        mate = linear_sum_assignment(cost)[1]
+        mate = linear_sum_assignment(np.abs(parent.size[top][:, None] - y[bottom]))[1]
         pair, count = np.unique(top * len(y) + bottom[mate], return_counts=True)
         return _judged(repr(self), parent, children, pair, count)
-
-    def _hindrance(self, n_groups: int) -> NoMatchError | None:
-        if n_groups <= LARGEST_ASSIGNMENT:
-            return None
-        return NoMatchError(
-            Status.TOO_LARGE,
-            f"{n_groups:,} groups have {n_groups**2:,} pairs; {self!r} goes up to {LARGEST_ASSIGNMENT:,} groups; "
-            "use TransportFlow(), which counts runs of equal sizes, or SortedMatching()",
-        )
 
 
 @dataclass(frozen=True)
@@ -107,15 +106,18 @@ class TransportFlow:
 
     def supports(self, n_groups: int) -> str | None:
         del n_groups
-        return _reason(_missing("ortools.graph.python.min_cost_flow"))
+        absent = missing(_MODULE)
+        return None if absent is None else absent.reason
 
     def match(self, parent: GroupRuns, children: Sequence[GroupRuns], time_limit: float | None = None) -> Match:
         del time_limit
         _, y, b = runs_below(parent, children)
-        _raise_any(_missing("ortools.graph.python.min_cost_flow"))
+        absent = missing(_MODULE)
+        if absent is not None:
+            raise NoMatchError(absent.status, absent.reason)
         _check_pairs(repr(self), parent, y, LARGEST_FLOW, "arcs")
         i, j = _pairs(parent, y)
-        flow = load("ortools.graph.python.min_cost_flow").SimpleMinCostFlow()
+        flow = load(_MODULE).SimpleMinCostFlow()
         capacity = np.minimum(parent.count[i], b[j])
         cost = np.abs(parent.size[i] - y[j])
         arcs = flow.add_arcs_with_capacity_and_unit_cost(i, len(parent.size) + j, capacity, cost)
@@ -220,20 +222,6 @@ def _check_pairs(model: str, parent: GroupRuns, y: np.ndarray, largest: int, wha
             f"{len(parent.size):,} sizes by {len(y):,} runs of the children are {n:,} {what}; {model} goes up to "
             f"{largest:,}; use SortedMatching()",
         )
-
-
-def _missing(module: str) -> NoMatchError | None:
-    row = missing(module)
-    return None if row is None else NoMatchError(row.status, row.reason)
-
-
-def _reason(hindrance: NoMatchError | None) -> str | None:
-    return None if hindrance is None else str(hindrance)
-
-
-def _raise_any(hindrance: NoMatchError | None) -> None:
-    if hindrance is not None:
-        raise hindrance
 
 
 def _failed(model: str, why: str) -> NoMatchError:

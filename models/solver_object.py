@@ -6,8 +6,7 @@ from typing import Any
 
 from pgsr.errors import MethodError
 from pgsr.models.judge import SolverAnswer
-from pgsr.models.labels import LabelBlock
-from pgsr.models.program import SolverProgram
+from pgsr.models.program import LabelBlock, SolverProgram
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,15 @@
-"""The watch over a solver, which may keep neither its time limit nor an interrupt by Ctrl-C."""
+"""The watch over a solver: the seconds of its parts, and a limit and Ctrl-C that it may not keep to."""
 
 import signal
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
+
+from pgsr.methods.gate import Deadline
+from pgsr.methods.method import Seconds
+from pgsr.models.judge import SolverAnswer
 
 LOOK = 0.05
 """The seconds after which Ctrl-C is Python's again where a solver has taken it for itself."""
@@ -68,3 +73,40 @@ def _catch_interrupts() -> None:
 def stoppable(stop: Callable[[], object]) -> None:
     """Tell how the solver that is about to work in this thread can be asked to stop."""
     setattr(threading.current_thread(), "stop", stop)  # noqa: B010
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """The outcome of one call of a solver: its answer, and the seconds of handing the program over and of solving."""
+
+    answer: SolverAnswer
+    formulate: float
+    solve: float
+
+
+class Clock:
+    """The seconds spent by part so far, and the seconds left for a solver."""
+
+    def __init__(self, deadline: Deadline, seconds: Seconds) -> None:
+        self.deadline, self.seconds = deadline, seconds
+        self.form, self.programs = "", 0
+
+    def handed(self, form: str, n_columns: int, integers: bool) -> None:
+        """Note the form of the program that a solver gets now, which is the last one's in the end."""
+        self.programs += 1
+        kind = " declared integers" if integers else ""
+        more = f", {self.programs} programs" if self.programs > 1 else ""
+        self.form = f"{form}, {n_columns:,} columns{kind}{more}"
+
+    def add(self, run: Run) -> None:
+        self.seconds = Seconds(self.seconds.formulate + run.formulate, self.seconds.solve + run.solve)
+
+    @property
+    def left(self) -> float | None:
+        """The seconds left, 0.01 at least, because solvers read 0 as no limit."""
+        left = self.deadline.left
+        return None if left is None else max(0.01, left)
+
+    @property
+    def expired(self) -> bool:
+        return self.deadline.passed

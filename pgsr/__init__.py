@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pgsr.data import CountOfCounts, Hierarchy, View
 from pgsr.errors import PgsrError
-from pgsr.machine.version import installed_version
+from pgsr.machine.extras import installed_version
 from pgsr.methods import Result, Status
 from pgsr.problems import Problem
 

@@ -8,7 +8,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from pgsr.datasets.parameters import CensusRegions
+from pgsr.datasets.table import CensusRegions
 from pgsr.errors import ArgumentError
 from pgsr.experiments.benchmarks import agreement, by_hand, formulations, history, nation, peers
 from pgsr.experiments.benchmarks.compare import writable

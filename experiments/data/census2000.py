@@ -5,8 +5,7 @@ import os
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.parameters import CensusRegions, one_of
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import CensusRegions, count_of_counts, one_of
 from pgsr.experiments.data.files import DataFile, Total
 
 SIZES = ("hh1", "hh2", "hh3", "hh4", "hh5", "hh6", "hh7p")

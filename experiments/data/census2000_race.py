@@ -6,8 +6,7 @@ from enum import StrEnum
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import CensusRegions, count_of_counts, one_of, whole_number
 from pgsr.experiments.data.files import DataFile, Total
 
 

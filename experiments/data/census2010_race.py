@@ -8,8 +8,7 @@ small table that it writes.
 import os
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import CensusRegions, count_of_counts, one_of, whole_number
 from pgsr.experiments.data.census2000_race import Race, leaves_of
 from pgsr.experiments.data.files import DataFile, Total
 

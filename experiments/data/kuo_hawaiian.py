@@ -5,8 +5,7 @@ import os
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.parameters import whole_number
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import count_of_counts, whole_number
 from pgsr.experiments.data.files import DataFile, Total
 
 FILE = DataFile(

@@ -10,9 +10,8 @@ import numpy as np
 from pgsr.errors import DataError
 from pgsr.experiments.data.files import DataFile, Total
 from pgsr.machine.extras import extra
-from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import COUNT, Attribute, Domain, Population, SynthesisError
-from pgsr.synthesis.data.linked_tables import load, read_population
+from pgsr.synthesis.data.linked_tables import Binning, load, read_population
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgsr.data.counts import CountOfCounts
-from pgsr.datasets.parameters import whole_number
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import count_of_counts, whole_number
 from pgsr.errors import DataError
 from pgsr.experiments.data.columns import read
 from pgsr.machine.extras import extra

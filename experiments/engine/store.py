@@ -30,7 +30,7 @@ import psutil
 
 from pgsr import PgsrError
 from pgsr.experiments.engine.experiment import Cell, Profile
-from pgsr.machine.version import version_of
+from pgsr.machine.extras import version_of
 from pgsr.machine.whole_files import sync
 
 if TYPE_CHECKING:

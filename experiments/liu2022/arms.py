@@ -26,7 +26,7 @@ from pgsr.synthesis import (
 )
 from pgsr.synthesis.queries.adaptive import Distribution, Family
 from pgsr.synthesis.queries.mwem import Output, Update
-from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.noise import sensitivity
 from pgsr.synthesis.queries.torch_runs import Device
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from pgsr.synthesis import (
     Workload,
     fit,
 )
-from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork
+from pgsr.synthesis.queries.hpd import FixedLogits, LogitNetwork
 from pgsr.synthesis.queries.universe import n_types
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import Attribute, Domain, Population, require_whole
+from pgsr.synthesis.data.linked_tables import Binning
 
 AGE = Binning("age", (0, 5, 15, 25, 45, 65))
 AREA = Attribute("area", ("urban", "suburban", "rural"))

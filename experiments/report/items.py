@@ -25,7 +25,7 @@ from pgsr.experiments.engine.experiment import DataSet, Experiment, Profile
 from pgsr.experiments.engine.papers import Beside, Paper, StandsFor
 from pgsr.experiments.report.blocks import Block, Bullets, Code, Heading, TableBlock, text
 from pgsr.experiments.report.content import as_printed
-from pgsr.methods.docstrings import first_sentence, paragraphs, sentences
+from pgsr.methods.catalogue import first_sentence, paragraphs, sentences
 
 PACKAGES = (pgsr, pgsr.models, pgsr.experiments)
 """Where methods and generated data are."""

@@ -18,9 +18,8 @@ from pgsr.methods.gate import Deadline, Stopped
 from pgsr.methods.method import Result, Seconds, Status
 from pgsr.models.formulate import formulate
 from pgsr.models.judge import LARGEST_NUMBER, SolverAnswer, SolverClaim, judged
-from pgsr.models.labels import Labels
-from pgsr.models.native import text
-from pgsr.models.program import SolverProgram
+from pgsr.models.native.program import model_html, model_text
+from pgsr.models.program import Labels, SolverProgram
 from pgsr.models.solver_object import Built, NotSolved
 from pgsr.models.watch import within
 from pgsr.noise.measurement import Measurement
@@ -317,10 +316,10 @@ class NativeModel:
         return f"{self.solver}.model({self.problem.label})"
 
     def __str__(self) -> str:
-        return text.text(repr(self), self.stated, self.changed)
+        return model_text(repr(self), self.stated, self.changed)
 
     def _repr_html_(self) -> str:
-        return text.html(repr(self), self.stated, self.changed)
+        return model_html(repr(self), self.stated, self.changed)
 
 
 def _are_in_order(parts: list[np.ndarray], table: np.ndarray, problem: Problem) -> bool:

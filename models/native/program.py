@@ -1,4 +1,4 @@
-"""The program of a problem as a modeller gets it: squares as they stand, else magnitudes, and everything named."""
+"""The program of a problem as a modeller gets it, with everything named, and the lines that print its conditions."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,13 +7,19 @@ from itertools import groupby
 import numpy as np
 from scipy import sparse
 
+from pgsr.data.region_ids import region_id
+from pgsr.data.views import View
+from pgsr.engines.losses import norm_text
+from pgsr.figures.html import facts_table
 from pgsr.methods.gate import Stopped
 from pgsr.models.formulate import formulate
-from pgsr.models.labels import LabelBlock, Labels
-from pgsr.models.program import Program, SolverProgram, in_cells
+from pgsr.models.program import LabelBlock, Labels, Program, SolverProgram, in_cells
 from pgsr.problems.problem import Problem
 from pgsr.problems.programs.formulation import names_of
 from pgsr.problems.programs.rows import ordered_from, program_of, regions_with_total, stated_sides
+
+MOST = 10
+"""The lines of one kind that are shown; a further line counts the rest."""
 
 
 def program_to_state(problem: Problem, finite: bool) -> Program:
@@ -161,3 +167,66 @@ def _upward(problem: Problem, n_order: int) -> np.ndarray:
     """Say which inequalities were stated as lower limits: the last ones."""
     n_below = 0 if problem.conditions is None else int(stated_sides(problem.conditions)[2].sum())
     return np.arange(n_order) >= n_order - n_below
+
+
+def model_text(head: str, stated: Problem, changed: bool) -> str:
+    """Write a model as lines: its head, then its statements, one line per condition."""
+    found = facts(stated, changed)
+    width = max(map(len, found))
+    lines = []
+    for name, part in found.items():
+        lines += [f"  {head:{width}}  {line}" for head, line in zip([name] + [""] * len(part), part, strict=False)]
+    return "\n".join([head, *lines])
+
+
+def model_html(head: str, stated: Problem, changed: bool) -> str:
+    """Write a model as an HTML table, as certificates are."""
+    return facts_table(head, {name: "; ".join(part) for name, part in facts(stated, changed).items()})
+
+
+def facts(problem: Problem, changed: bool) -> dict[str, list[str]]:
+    """List the statements of a model by kind, without kinds that have none.
+
+    Args:
+        problem: what the model states; its conditions are told as they were written.
+        changed: whether a modeller changed the solver's object by hand, of which nothing else is told.
+    """
+    known = problem.conditions
+    found = {
+        "least": [f"distance of x to the noisy values: {norm_text(problem.norm)}"],
+        "unknowns": [_unknowns(problem)],
+        "consistency": [_consistency(problem)] if _adds_up(problem) else [],
+        "total": _first(list(_totals(problem))),
+        "order": ["cells(r, s) <= cells(r, s + 1)"] if problem.monotone else [],
+        "sign": ["cells(every region, :) >= 0"] if problem.nonnegative else [],
+        "stated": [] if known is None else _first(list(known.stated or known.names)),
+        "changed": ["by hand, after it was made"] if changed else [],
+    }
+    return {name: part for name, part in found.items() if part}
+
+
+def _unknowns(problem: Problem) -> str:
+    sizes = (f"x[{level}] {len(table):,} x {table.shape[1]:,}" for level, table in enumerate(problem.tables))
+    what = "cumulative counts" if problem.view is View.CUMULATIVE else "counts"
+    return f"{', '.join(sizes)}: {what}, {'integers' if problem.integer else 'real numbers'}"
+
+
+def _consistency(problem: Problem) -> str:
+    folded = "" if problem.sizes.equal else ", s folded into the children's sizes,"
+    return f"cells(r, s){folded} == sum of the cells of r's children"
+
+
+def _adds_up(problem: Problem) -> bool:
+    return problem.consistent and problem.hierarchy.n_levels > 1
+
+
+def _totals(problem: Problem) -> Iterator[str]:
+    values = problem.stated_totals
+    if values is not None:
+        for region in regions_with_total(problem).tolist():
+            yield f"total({region_id(problem.hierarchy.paths[region])}) == {int(values[region]):,}"
+
+
+def _first(lines: list[str]) -> list[str]:
+    rest = len(lines) - MOST
+    return [*lines[:MOST], f"and {rest:,} more"] if rest > 0 else lines

@@ -2,8 +2,7 @@
 
 `lower_bound` is for the regions of a `CountOfCounts`, by the earth mover's distance; docs/derivations/bounds.md.
 
-Files: `range_risk` the least error of one whole number in a range, and `pairs` a bound on it from how well two numbers
-can be told apart; `boxes` what varies near given counts, and
+Files: `range_risk` the least error of one whole number in a range; `boxes` what varies near given counts, and
 `boxes_kernel` its best choice; `lower_bound` the sum.
 
     >>> from pgsr import CountOfCounts, Hierarchy

@@ -7,8 +7,7 @@ from math import ceil, log
 import numpy as np
 
 from pgsr.bounds.boxes_kernel import NO_BOX, best_boxes
-from pgsr.bounds.pairs import as_budget, strength
-from pgsr.bounds.range_risk import range_risk
+from pgsr.bounds.range_risk import as_budget, range_risk, strength
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.budget import Number
 

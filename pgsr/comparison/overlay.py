@@ -1,7 +1,7 @@
 """The figure of one region's truth, noisy values and release."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,12 +17,9 @@ from pgsr.noise.measurement import Measurement
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Table = TypeVar("Table")
-"""One kind of what is drawn."""
-
 
 def overlay(
-    *tables: CountOfCounts | Measurement | Estimate | Result | None,
+    *,
     truth: CountOfCounts | None = None,
     noisy: Measurement | None = None,
     released: CountOfCounts | Estimate | Result | None = None,
@@ -35,9 +32,7 @@ def overlay(
     figure of a truth is as private as the truth.
 
     Args:
-        tables: in any order, told apart by their kind: a measurement is the noise, an estimate or result the release,
-            and counts are called counts, because true and released ones are of one kind.
-        truth: counts, to be called the truth.
+        truth: exact counts.
         noisy: of counts or cumulative counts.
         released: what was made of them: a result, its estimate, or finished counts.
         region: its path, `("US", "GA")`, or its index; the root if None.
@@ -45,7 +40,7 @@ def overlay(
             noisy cumulative counts subtracted from each other, where the view is the other one.
 
     Raises:
-        ArgumentError: nothing is given, something twice or of another kind, or the regions or sizes differ.
+        ArgumentError: nothing is given, something of another kind, or the regions or sizes differ.
         HierarchyError: there is no such region.
 
     Example:
@@ -54,29 +49,18 @@ def overlay(
         >>> from pgsr.privacy import Seeded
         >>> counts = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
         >>> noisy = Geometric(View.COUNTS, epsilon="1").measure(counts, Seeded("demo"))
-        >>> drawn = overlay(noisy, truth=counts, region=("US", "GA"))
+        >>> drawn = overlay(noisy=noisy, truth=counts, region=("US", "GA"))
         >>> drawn.get_suptitle(), drawn.axes[0].get_legend_handles_labels()[1]
         ('US / GA', ['noisy', 'truth'])
     """
-    tables = tuple(getattr(table, "result", table) for table in tables)  # of `pgsr.estimate`
-    released = getattr(released, "result", released)
+    released = getattr(released, "result", released)  # of `pgsr.estimate`
     for given, kind, what in (
         (truth, CountOfCounts, "truth"),
         (noisy, Measurement, "noisy"),
         (released, (CountOfCounts, Estimate, Result), "released"),
     ):
         if given is not None:
-            require_kind(given, kind, what, _GIVE)
-    called = "truth"
-    for table in tables:
-        if isinstance(table, CountOfCounts):
-            truth, called = _first(truth, table, "counts"), "counts"
-        elif isinstance(table, Measurement):
-            noisy = _first(noisy, table, "noisy values")
-        elif isinstance(table, Estimate | Result):
-            released = _first(released, table, "release")
-        elif table is not None:
-            raise ArgumentError(f"a table to draw is a {type(table).__name__}; {_GIVE}")
+            require_kind(given, kind, what, "give truth=counts, noisy=measurement, released=result")
     released = released.estimate if isinstance(released, Result) else released
     drawn = [table for table in (truth, noisy, released) if table is not None]
     if not drawn:
@@ -102,7 +86,7 @@ def overlay(
         curves.append(Curve(label, _as(shown, noisy.row(place), measured), NOISY))
     base = None
     if truth is not None:
-        base = Curve(called, _as(shown, truth.row(place), View.COUNTS), COUNTED)
+        base = Curve("truth", _as(shown, truth.row(place), View.COUNTS), COUNTED)
         curves.append(base)
     if released is not None:
         curves.append(Curve("released", _as(shown, released.row(place), View.COUNTS), ESTIMATED))
@@ -112,16 +96,6 @@ def overlay(
             "measured level, or give a truth or what was released"
         )
     return sizes_figure(" / ".join(tree.paths[place]), curves, shown is View.CUMULATIVE, base)
-
-
-_GIVE = "give counts, a measurement, an estimate or a result, or name them: truth=..., noisy=..., released=..."
-
-
-def _first(before: Table | None, table: Table, what: str) -> Table:
-    """Return the table, or raise `ArgumentError` if there was one before."""
-    if before is not None:
-        raise ArgumentError(f"two tables would be drawn as the {what}; give one, and name the other: released=...")
-    return table
 
 
 def _as(view: View, values: np.ndarray, given: View) -> np.ndarray:

@@ -11,8 +11,7 @@ import numpy as np
 from pgsr.certificates import Certificate, certify
 from pgsr.certificates.certificate import OUR_PROOFS, is_decided
 from pgsr.checks import checked_limit, require_kind
-from pgsr.comparison.row import Row
-from pgsr.comparison.table import Comparison
+from pgsr.comparison.table import Comparison, Row
 from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.machine import compilation
@@ -42,33 +41,18 @@ def compare(
     epsilon: Number | None = None,
     isolate: bool = True,
 ) -> Comparison:
-    """Run every arm in another process, and judge all answers alike.
+    """Run every arm in another process, and judge all answers alike: `pgsr.compare`, once methods have no names.
 
     Args:
         problem: what plain methods solve, or a measurement that plain post-processes estimate from.
         methods: methods on `problem`, or triples (label, measurement or problem, method or post-process) for others on
             the same truth.
-        time_limit: seconds per arm, after its imports and a warm-up on a toy problem; hard: the process is killed.
+        time_limit, progress, isolate: as there. The limit is hard: the process is killed.
         truth: for errors per level. Only this process sees it, never an arm.
-        progress: whether to show a progress bar.
-        epsilon: what each arm's measurement spent in all to hide an entity that is added or removed. With it and a
-            truth, errors are also shown as so many times `pgsr.bounds.lower_bound`.
-        isolate: whether arms run in a worker, a process that stays for the next comparison. If not, they run here:
-            a debugger sees them, what they raise is raised, nothing stops them, and their memory is unknown.
+        epsilon: what each arm's measurement spent in all to hide an entity that is added or removed.
 
     Returns:
         One row per arm, in order. An arm that cannot run is a row with its reason.
-
-    Example:
-        >>> from pgsr import CountOfCounts, Hierarchy, View
-        >>> from pgsr.noise import Geometric
-        >>> from pgsr.privacy import Seeded
-        >>> from pgsr.algorithms import TreeProjection
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 2, 0, 1], [0, 1, 1, 1]])
-        >>> problem = Problem.m_h(Geometric(View.COUNTS, epsilon="1").measure(truth, Seeded("demo")))
-        >>> table = compare(problem, [TreeProjection()], truth=truth, progress=False)
-        >>> table.rows[0].status.name
-        'OPTIMAL'
     """
     with extra("release"):
         from tqdm import tqdm

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 from typing import NamedTuple
 
 from pgsr import own_methods
-from pgsr.machine.version import version_of
+from pgsr.machine.extras import version_of
 from pgsr.methods.catalogue import words_of_class
 
 FAMILIES = {

@@ -108,9 +108,7 @@ class CountOfCounts(ShowsNumbers):
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of every level."""
-        if isinstance(self._table, tuple):
-            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self._table))
-        return Sizes.alike(self.hierarchy, self._table.shape[1] - 1)
+        return Sizes.of(self.hierarchy, self._table)
 
     @property
     def max_sizes(self) -> tuple[int, ...]:

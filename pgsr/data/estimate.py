@@ -73,9 +73,7 @@ class Estimate(ShowsNumbers):
     @cached_property
     def sizes(self) -> Sizes:
         """The sizes of every level."""
-        if isinstance(self.values, tuple):
-            return Sizes(self.hierarchy, tuple(table.shape[1] - 1 for table in self.values))
-        return Sizes.alike(self.hierarchy, self.values.shape[1] - 1)
+        return Sizes.of(self.hierarchy, self.values)
 
     @property
     def max_size(self) -> int:

@@ -1,13 +1,12 @@
 """The long form of a table by region and size: its columns and its rows, one row per region and size."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ArgumentError
-from pgsr.machine import memory
 from pgsr.machine.extras import extra
 
 if TYPE_CHECKING:
@@ -72,18 +71,6 @@ def require_other_names(columns: Collection[str], *others: str) -> None:
             raise ArgumentError(
                 f"a level is called {name!r}, which is the name of another column; give other names by level_names"
             )
-
-
-def long_cells(vectors: Mapping[int, np.ndarray]) -> Cells:
-    """List the rows of some regions, all sizes of each.
-
-    Raises:
-        MemoryNeededError: the rows do not fit.
-    """
-    lengths = [len(vector) for vector in vectors.values()]
-    memory.require(48 * sum(lengths), f"{sum(lengths):,} rows")
-    sizes = np.concatenate([np.arange(length) for length in lengths])
-    return np.repeat(list(vectors), lengths), sizes, np.concatenate(list(vectors.values()))
 
 
 def long_frame(columns: dict[str, Any], cells: Cells, value: str, size: str) -> "pd.DataFrame":

@@ -64,6 +64,13 @@ class Sizes:
         """Give all levels the same largest size."""
         return cls(hierarchy, (max_size,) * hierarchy.n_levels)
 
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, values: Any) -> "Sizes":
+        """Find the sizes of a matrix of all regions, or of one table per level."""
+        if isinstance(values, Sequence):
+            return cls(hierarchy, tuple(table.shape[1] - 1 for table in values))
+        return cls.alike(hierarchy, values.shape[1] - 1)
+
     @property
     def equal(self) -> bool:
         """Whether all levels have the same largest size."""

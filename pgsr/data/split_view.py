@@ -1,15 +1,11 @@
 """The split view of a region's groups: cumulative counts below a threshold of sizes, ranked sizes from it on.
 
-The groups of a region are a Young diagram: a box at (i, s) wherever the i-th largest group has more than s members. The
-boxes of size s are the groups larger than s, G - Hc[s]; those of rank i are the members of the i-th largest group. So
-cumulative counts add up columns of the diagram, and ranked sizes its rows. With a threshold T the columns s < T and, of
-what lies beyond them, the rows are
+With a threshold T its values are
 
 - columns  Hc[s],                   s = 0..T-1, non-decreasing;
 - rows     max(Hg[i] - T, 0),       of all groups, non-decreasing as listed here.
 
-Every box lies in one column or in one row, and one entity more is one box more. The theorem:
-docs/derivations/split_view.md.
+One entity more changes one of them by one: docs/derivations/split_view.md, which also says where to split.
 """
 
 from collections.abc import Iterator
@@ -26,11 +22,8 @@ from pgsr.machine.memory import require
 class Split:
     """The view with cumulative counts of the sizes below a threshold T, and what groups have beyond T, rank by rank.
 
-    A row of noisy values has Hc[s] for s < T first, then max(size - T, 0) of all groups, smallest first. Threshold 0 is
-    `View.RANKED`, and a threshold of K or more is `View.CUMULATIVE`.
-
-    The threshold is public and must not be taken from the data. From the size on at which the expected number of groups
-    per size is as small as the noise, ranks are measured better.
+    Threshold 0 is `View.RANKED`, and a threshold of K or more is `View.CUMULATIVE`. The threshold is public and must
+    not be taken from the data.
 
     Args:
         threshold: T, a whole number from 0 up.
@@ -105,11 +98,6 @@ class Split:
         """Read noisy values of one region as noisy cumulative counts; int64, shape (K + 1,).
 
         Below the threshold they are the values; from there on, groups less the ranks that have more beyond it.
-
-        Args:
-            values: of the region.
-            groups: its number of groups, public or noisy.
-            max_size: K.
 
         Example:
             >>> Split(2).cumulative(np.array([0, 3, -1, 0, 1, 4]), groups=4, max_size=4)

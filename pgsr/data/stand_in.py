@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from pgsr.checks import whole_number
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.errors import ArgumentError
@@ -33,8 +34,7 @@ def stand_in(regions: Sequence[int], groups: int, max_size: int, mean_size: floa
     """
     levels = list(regions)
     for name, value in (*(("regions", n) for n in levels), ("groups", groups), ("max_size", max_size)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ArgumentError(f"{name} has {value!r}; give whole numbers from 1 up")
+        whole_number(name, value, 1, ArgumentError)
     if levels[:1] != [1] or levels != sorted(levels):
         raise ArgumentError(f"regions={regions!r}; give their number on every level, 1 and then no fewer from the root")
     if not 0 < mean_size < float("inf"):

@@ -9,8 +9,7 @@ import numpy as np
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.rounding import largest_remainder
 from pgsr.datasets.census_figures import HOUSEHOLDS, StateFigures, states
-from pgsr.datasets.parameters import CensusRegions, one_of, whole_number
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import CensusRegions, count_of_counts, one_of, whole_number
 from pgsr.errors import DataError
 
 N_TRACTS = 60_000

@@ -1,12 +1,17 @@
-"""The conversion of listed cells to a `CountOfCounts`."""
+"""The tables of data sets as counts, and the checks of their parameters."""
 
 from collections.abc import Sequence
+from enum import StrEnum
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
 
+from pgsr import checks
 from pgsr.data.counts import LARGEST_DENSE, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
+from pgsr.errors import DataError
 
 
 def count_of_counts(
@@ -41,3 +46,38 @@ def count_of_counts(
     if tree.n_regions * (max_size + 1) * counts.dtype.itemsize > LARGEST_DENSE:
         return CountOfCounts(tree, counts, name)
     return CountOfCounts(tree, counts.toarray(), name)
+
+
+Member = TypeVar("Member", bound=StrEnum)
+
+
+class CensusRegions(StrEnum):
+    """The levels of a census data set, named after the finest one; `DIVISIONS` after the one in the middle.
+
+    DIVISIONS: nation / 9 census divisions / 51 states (50 and the District of Columbia).
+    STATES: nation / 51 states.
+    COUNTIES: nation / 51 states / counties.
+    TRACTS: nation / 51 states / counties / tracts.
+    """
+
+    DIVISIONS = "divisions"
+    STATES = "states"
+    COUNTIES = "counties"
+    TRACTS = "tracts"
+
+
+def one_of(name: str, value: object, valid: Sequence[Member]) -> Member:
+    """Find the member of `valid` that `value` is or spells, or raise a `DataError` that lists them.
+
+    Example:
+        >>> one_of("regions", "states", [CensusRegions.STATES, CensusRegions.COUNTIES])
+        <CensusRegions.STATES: 'states'>
+    """
+    for member in valid:
+        if value == member:
+            return member
+    raise DataError(f"{name}={value!r} is unknown; use {', '.join(repr(str(member)) for member in valid)}")
+
+
+whole_number = partial(checks.whole_number, error=DataError)
+"""Read a whole number from `least` up, or raise a `DataError`."""

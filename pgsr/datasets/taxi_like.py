@@ -4,8 +4,7 @@ import numpy as np
 
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.rounding import largest_remainder
-from pgsr.datasets.parameters import whole_number
-from pgsr.datasets.table import count_of_counts
+from pgsr.datasets.table import count_of_counts, whole_number
 from pgsr.errors import DataError
 
 GROUPS = 13_282

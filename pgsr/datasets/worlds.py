@@ -8,7 +8,7 @@ import numpy as np
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.datasets.census_figures import states
-from pgsr.datasets.parameters import one_of, whole_number
+from pgsr.datasets.table import one_of, whole_number
 
 N_MIDDLES, N_LEAVES = 4, 16
 """The regions below the root: as many in the middle, and as many leaves, the same number below each."""

@@ -10,10 +10,10 @@ from pgsr import own_methods
 from pgsr.checks import require_kind
 from pgsr.figures.numbers_table import NumbersTable
 from pgsr.front.names import catalogue
-from pgsr.front.own_method import OwnAlgorithm
-from pgsr.machine.version import installed_version
+from pgsr.machine.extras import installed_version
 from pgsr.methods.catalogue import Proof
 from pgsr.methods.method import Method
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.problems.problem import Problem
 
 HOW = {"exact": "as it stands", "window": "by linear pieces", "rounded": "relaxed, rounded", "": ""}

@@ -11,10 +11,10 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.errors import ArgumentError
 from pgsr.front.estimation import chosen_estimator
 from pgsr.front.judgement import Outside, read_answer
-from pgsr.front.own_method import OwnAlgorithm
 from pgsr.front.solution import chosen_method
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise.measurement import Measurement
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.privacy.budget import Number
 from pgsr.problems.problem import Problem
 

@@ -11,11 +11,11 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.estimate import Estimate
 from pgsr.errors import ArgumentError, ProblemError
 from pgsr.front.names import estimator_named
-from pgsr.front.own_method import OwnAlgorithm
 from pgsr.methods.mechanism import Mechanism
 from pgsr.methods.method import Method, PostProcess, Result, Status
 from pgsr.noise.geometric import Geometric
 from pgsr.noise.measurement import Measurement
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.privacy.budget import Number
 from pgsr.privacy.laws.per_level import GeometricNoise
 from pgsr.problems.problem import Problem

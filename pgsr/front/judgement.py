@@ -14,9 +14,9 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
 from pgsr.errors import ArgumentError
-from pgsr.front.own_method import OwnAlgorithm
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Result, Seconds, Status
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.problems.problem import Problem
 from pgsr.problems.tolerances import ACCEPTED_GAP, CONDITION
 

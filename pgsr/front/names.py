@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pgsr import own_methods
 from pgsr.errors import ArgumentError
-from pgsr.front.own_method import OwnAlgorithm
 from pgsr.methods.catalogue import Entry
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise.measurement import Measurement
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.problems.problem import Problem
 
 if TYPE_CHECKING:

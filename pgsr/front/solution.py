@@ -5,9 +5,9 @@ from dataclasses import replace
 from pgsr.checks import checked_limit, require_kind
 from pgsr.front.candidates import in_order, solvers
 from pgsr.front.names import method_named
-from pgsr.front.own_method import OwnAlgorithm
 from pgsr.methods.gate import Deadline
 from pgsr.methods.method import Method, Result, Status
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.problems.problem import Problem
 
 REFUSED = (Status.UNSUPPORTED, Status.UNLICENSED, Status.TOO_LARGE, Status.NOT_INSTALLED)

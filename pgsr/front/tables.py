@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pgsr.checks import require_kind, whole_number
+from pgsr.comparison.wording import and_list
 from pgsr.data.columns import ColumnFrame, column_names
 from pgsr.data.counts import LARGEST_DENSE, LARGEST_TOTAL, CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
@@ -96,13 +97,13 @@ def read(
         tree, _leaf_counts(tree, leaf, np.minimum(size_of, largest), n, largest), name, private_groups=bool(groups)
     )
     counts = counts if len(sizes) == 1 else counts.folded(sizes)
-    sizes_by = f"groups by {_listed(groups)}" if groups else f"sizes by {size}"
+    sizes_by = f"groups by {and_list(groups)}" if groups else f"sizes by {size}"
     above = int(n[size_of > largest].sum())
     n_regions = tree.regions_per_level[-len(columns) :]
     counts.about = ", ".join(
         (
             f"a row per {'member' if groups else 'group' if count is None else 'region and size'}",
-            f"regions by {_listed([f'{column} ({n:,})' for column, n in zip(columns, n_regions, strict=True)])}",
+            f"regions by {and_list([f'{column} ({n:,})' for column, n in zip(columns, n_regions, strict=True)])}",
             sizes_by,
             *([f"numbers by {count}"] if count is not None else []),
             *([f"{above:,} above {largest:,}"] if above else []),
@@ -111,10 +112,6 @@ def read(
         )
     )
     return counts
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _require_form(groups: tuple[str, ...], size: object, count: object) -> None:

@@ -2,15 +2,9 @@
 
 Everything here is post-processing of noisy values and released counts, so it costs no privacy. There are three kinds.
 
-**The band** (`band`) holds for all counts of all regions at once, whatever the truth is. Noise is double geometric,
-so
-
-    P(|z| > m) = 2 a^(m + 1) / (1 + a),    a = exp(-1 / scale),
-
-and q_l, one quantile per level l of the hierarchy, are the smallest with P(all |noise| <= q_l) >= level
-(`noise_quantiles`). Then y - q_l <= exact value <= y + q_l in every cell. What holds of all counts narrows this
-without excluding any of them (`bounds`): they are not negative, cumulative counts never fall, regions add up, and
-public totals are met. The chance that the truth lies inside is at least the level, exactly, for every data set.
+**The band** (`band`) holds for all counts of all regions at once, whatever the truth is: noise exceeds its quantiles
+(`noise_quantiles`) with a known chance, and what holds of all counts narrows the rest without excluding any of them
+(`bounds`). The chance that the truth lies inside is at least the level, exactly, for every data set.
 
 **Draws of the posterior**, of results of `pgsr.estimators.Posterior`, and **the bootstrap**, of any other release, are
 for any statistic, each interval by itself (`intervals` says how). The bootstrap falls short for tails, means and Gini
@@ -36,19 +30,6 @@ the number of groups larger than s, n = c[K] that of all groups, and e = t[0] + 
 A region without groups has no mean, median, quantile, share or Gini coefficient: these are NaN, "no groups". Mean,
 median, quantiles and Gini coefficient take groups of K or more for groups of K, and say so where there are any. Where
 levels have sizes of their own there are no intervals.
-
-    >>> from pgsr import CountOfCounts, Hierarchy, View
-    >>> from pgsr.noise import Geometric
-    >>> from pgsr.privacy import Seeded
-    >>> from pgsr.estimators import Matching
-    >>> from pgsr.methods.mechanism import Mechanism
-    >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[0, 90, 40], [0, 80, 30]])
-    >>> released = Mechanism(Geometric(View.CUMULATIVE, epsilon=1), Matching()).release(truth, Seeded("demo"))
-    >>> band(released.measurement).intervals("tail:1", released.estimate.counts()).to_frame()
-      region_id  level level_name level_0 level_1 statistic  lower  estimate  upper
-    0        US      0    level_0      US     NaN    tail:1     66        73     80
-    1     US/GA      1    level_1      US      GA    tail:1     32        40     48
-    2     US/MI      1    level_1      US      MI    tail:1     25        33     41
 """
 
 from pgsr.data.intervals import Intervals

@@ -7,6 +7,6 @@
 | `compilation` | compiles loops once, apart from time limits                                       |
 | `isolation`   | runs a function in a process of its own, with hard limits                          |
 | `partitions`  | keeps the arrays of parts of a nation in a folder; `whole_files` writes files whole  |
-| `extras`      | imports what only extras of pgsr bring, or names the extra                         |
-| `checkout`    | tells the version of the sources; `version` that of the installed package          |
+| `extras`      | imports what only extras of pgsr bring, or names the extra; versions of packages   |
+| `checkout`    | gives the folders models/ and experiments/ one name each                           |
 """

@@ -1,13 +1,21 @@
-"""The packages that extras of pgsr bring, imported where they are used; an absent one is an error that names its extra.
+"""The packages that extras of pgsr bring, imported where they are used, and the versions that are installed.
 
 The package alone brings NumPy, SciPy, Numba and Narwhals, with which `import pgsr`, all problems and algorithms, and
-`pgsr.reconcile` work. Whatever else is imported is imported inside `with extra(...)`.
+`pgsr.reconcile` work. Whatever else is imported is imported inside `with extra(...)`: an absent package is an error
+that names its extra.
 """
 
 import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 
 from pgsr.errors import MissingPackageError
+
+DISTRIBUTION = "group-size-release"
+"""What pip calls pgsr; on PyPI the name pgsr is another project's."""
+
+NOT_INSTALLED = "unknown: pgsr runs from a folder and is not installed"
 
 
 class extra:
@@ -55,3 +63,29 @@ class extra_of_command(extra):
         if isinstance(error, MissingPackageError):
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
+
+
+def installed_version() -> str:
+    """Look up the version that is installed, or say that none is.
+
+    >>> import pgsr
+    >>> installed_version() == pgsr.__version__
+    True
+    """
+    try:
+        return version_of("pgsr")
+    except PackageNotFoundError:
+        return NOT_INSTALLED
+
+
+@cache
+def version_of(package: str) -> str:
+    """Look up which version of a package is installed: of pgsr, or of what pip calls so.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+
+    >>> version_of("pgsr") == version_of("group-size-release")
+    True
+    """
+    return version(DISTRIBUTION if package == "pgsr" else package)

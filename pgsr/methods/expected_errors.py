@@ -21,11 +21,8 @@ from pgsr.privacy.random import Seeded
 SEED = "plan"
 """The seed of the research noise: all mechanisms, and all epsilons, see the same random bits."""
 
-DIGITS = tuple(range(10, 100))
-"""The two leading digits of the epsilons that are tried: 1.0, 1.1, ..., 9.9, times a power of ten."""
-
-SMALLEST, LARGEST = -3, 2
-"""The powers of ten of the smallest epsilon that is tried, 1/1000, and of the largest, 100."""
+EPSILONS = (*(Fraction(n) * Fraction(10) ** power for power in range(-4, 1) for n in range(10, 100)), Fraction(100))
+"""The epsilons that are tried, with two leading digits: 0.0010, 0.0011, ..., 99 and 100."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +96,8 @@ def least_epsilon(
 ) -> tuple[Fraction, dict[Fraction, ExpectedErrors]]:
     """Search the smallest epsilon at which expected errors are at most the targets.
 
-    From `start` on, epsilon is doubled or halved until the targets lie between two, and then bisected over the
-    fractions with two leading digits (`readable`). So what is found was simulated itself, and the next smaller one
-    misses a target.
+    From `start` on, epsilon is doubled or halved until the targets lie between two, and then bisected over `EPSILONS`.
+    So what is found was simulated itself, and the next smaller one misses a target.
 
     Args:
         errors_at: the errors at an epsilon.
@@ -131,35 +127,24 @@ def least_epsilon(
     tried: dict[Fraction, ExpectedErrors] = {}
 
     def reached(place: int) -> bool:
-        epsilon = readable(place)
+        epsilon = EPSILONS[place]
         if epsilon not in tried:
             tried[epsilon] = errors_at(epsilon)
         return all(tried[epsilon].mean[level] <= target for level, target in wanted.items())
 
-    place = _search(reached, _next_readable(start))
+    place = _search(reached, _place(start))
     if place is None:
-        mean = tried[readable(_LAST)].mean
+        mean = tried[EPSILONS[-1]].mean
         missed = next(level for level, target in wanted.items() if mean[level] > target)
         raise ArgumentError(
-            f"not even epsilon {shown(readable(_LAST))} reaches an error of {wanted[missed]:g} at {names[missed]!r}, "
+            f"not even epsilon {shown(EPSILONS[-1])} reaches an error of {wanted[missed]:g} at {names[missed]!r}, "
             f"where it is {mean[missed]:,.4g}; give a larger target, or another mechanism"
         )
-    return readable(place), tried
-
-
-def readable(place: int) -> Fraction:
-    """The epsilon at a place in the list of those that are tried, the smallest first.
-
-    Example:
-        >>> [str(readable(place)) for place in (0, 1, 90, 271)]
-        ['1/1000', '11/10000', '1/100', '11/10']
-    """
-    power, digit = divmod(place, len(DIGITS))
-    return Fraction(DIGITS[digit], 10) * Fraction(10) ** (SMALLEST + power)
+    return EPSILONS[place], tried
 
 
 def shown(epsilon: Fraction) -> str:
-    """Write a readable epsilon as a decimal number, exactly.
+    """Write an epsilon of `EPSILONS` as a decimal number, exactly.
 
     Example:
         >>> shown(Fraction(13, 10)), shown(Fraction(100)), shown(Fraction(1, 1000))
@@ -168,13 +153,9 @@ def shown(epsilon: Fraction) -> str:
     return f"{float(epsilon):.6f}".rstrip("0").rstrip(".")
 
 
-_LAST = (LARGEST - SMALLEST) * len(DIGITS)
-"""The place of the largest epsilon."""
-
-
-def _next_readable(epsilon: Fraction) -> int:
-    """The place of the smallest readable epsilon that is at least this one, or of the largest of all."""
-    return bisect_left(range(_LAST), epsilon, key=readable)
+def _place(epsilon: Fraction) -> int:
+    """Find the smallest of `EPSILONS` that is at least this one, or the last."""
+    return bisect_left(EPSILONS, epsilon, hi=len(EPSILONS) - 1)
 
 
 def _search(reached: Callable[[int], bool], start: int) -> int | None:
@@ -186,13 +167,13 @@ def _search(reached: Callable[[int], bool], start: int) -> int | None:
     """
     high = start
     while not reached(high):
-        if high == _LAST:
+        if high == len(EPSILONS) - 1:
             return None
-        high = _next_readable(2 * readable(high))
-    low, factor = high, Fraction(1, 2)
+        high = _place(2 * EPSILONS[high])
+    low = high
     while low >= 0 and reached(low):
         high = low
-        low = -1 if low == 0 else min(_next_readable(factor * readable(low)), low - 1)
+        low = -1 if low == 0 else min(_place(EPSILONS[low] / 2), low - 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)

@@ -151,19 +151,6 @@ class Result:
             NoDualsError: there are none; the message says what has them.
 
         Complexity: O(rows) at most, whenever it is asked for.
-
-        Example:
-            >>> from pgsr import Hierarchy
-            >>> from pgsr.algorithms import RegionTotalsProjection
-            >>> from pgsr.problems.conditions import total
-            >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-            >>> problem = Problem.of([[1, 9], [0, 5], [3, 4]], tree, groups=13).where(total(("US", "GA")) == 4)
-            >>> for row, price in RegionTotalsProjection().solve(problem.relaxed()).duals.items():
-            ...     print(f"{row:20}{price:+.3f}")
-            consistency[US,0]   -0.500
-            consistency[US,1]   -3.500
-            total[US]           +5.000
-            total(US/GA) == 4   -5.500
         """
         if self.answer is None:
             raise NoDualsError(f"no prices, because there is no estimate, {self.status.value}: {self.reason}")
@@ -188,11 +175,7 @@ class Result:
 
     @property
     def estimate(self) -> Estimate:
-        """The estimate; raises `NoEstimateError` if there is none.
-
-        Raises:
-            NoEstimateError: there is none; the message says why.
-        """
+        """The estimate; raises `NoEstimateError`, which says why, if there is none."""
         if self.answer is None:
             raise NoEstimateError(f"no estimate, {self.status.value}: {self.reason}")
         return self.answer

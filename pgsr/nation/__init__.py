@@ -7,10 +7,10 @@ which order.
 
 | file             | what                                                                                  |
 |------------------|---------------------------------------------------------------------------------------|
-| `layout`         | regions and parts, and what tables are called                                         |
-| `noise`      | `measure`: noise of every part                                                        |
-| `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judge` proves the answer in parts    |
-| `matching`       | `StreamedLevelMatching`, of the parts that `measurement` reads                      |
+| `layout`         | regions and parts, what tables are called, and what a streamed solve says             |
+| `noise`          | `measure`: noise of every part                                                        |
+| `m_h`            | `StreamedLevelTreeProjection`: M_H and M_c^dp; `judge` proves the answer in parts     |
+| `matching`       | `StreamedLevelMatching`                                                               |
 """
 
 from pgsr.nation.m_h import StreamedLevelTreeProjection

@@ -95,7 +95,7 @@ def _judge_rows(part: FlowPart, x: np.ndarray, prices: PartPrices, level: int, r
 
 def violations(part: FlowPart, x: Tables, total: int | None = None) -> dict[str, int]:
     """Count violated conditions by kind; of totals, those that the part says are known, and that of the root."""
-    tree, sizes = part.hierarchy, Sizes(part.hierarchy, tuple(table.shape[1] - 1 for table in x))
+    tree, sizes = part.hierarchy, Sizes.of(part.hierarchy, x)
     off = int(total is not None and int(x[0].sum(dtype=np.int64)) != total)
     consistency = 0
     for level, table in enumerate(x):

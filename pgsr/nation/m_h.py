@@ -18,32 +18,24 @@ from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
 from pgsr.nation.judge import PartOutcome, judged, price_of_the_total
-from pgsr.nation.layout import KINDS, UPPER, NationTree
+from pgsr.nation.layout import KINDS, UPPER, NationTree, StreamedResult, read_tables
 
 
-@dataclass(frozen=True)
-class StreamedLevelResult:
-    """The outcome of a streamed solve, without the answer, which was written.
+@dataclass(frozen=True, kw_only=True)
+class StreamedLevelResult(StreamedResult):
+    """The outcome of a streamed solve.
 
     Attributes:
         optimal: whether every part and the upper levels are feasible, and prices prove every cell best.
         objective: exact.
-        violations: number of violated conditions by kind.
         passes: how often every part was read.
-        n_cells: of all tables.
         n_arcs: cells that were in the network at the end.
-        seconds: wall time without compilation.
-        peak_bytes: most memory this process ever held.
     """
 
     optimal: bool
     objective: int
-    violations: dict[str, int]
     passes: int
-    n_cells: int
     n_arcs: int
-    seconds: float
-    peak_bytes: int
 
 
 @dataclass(frozen=True)
@@ -88,10 +80,10 @@ class StreamedLevelTreeProjection:
         replies = list(self.engine(partial(begin, stored), keys))
         upper = Upper.of(stored.above(replies), replies)
         solved = solve_parts(stored, keys, replies, upper, total, self.engine)
-        summary = _judge_upper(upper.part, solved, total)
-        for level, table in enumerate(summary.counts[:-1]):
+        counts, above = _judge_upper(upper.part, solved, total)
+        for level, table in enumerate(counts):
             partitions.write(UPPER, f"counts-{level}", table)
-        outcomes = [summary.outcome, *solved.outcomes]
+        outcomes = [above, *solved.outcomes]
         violated = {kind: sum(part.violations[kind] for part in outcomes) for kind in outcomes[0].violations}
         return StreamedLevelResult(
             optimal=all(part.proved for part in outcomes) and not any(violated.values()),
@@ -115,43 +107,30 @@ class _Stored:
     total: int
 
     def read(self, key: str) -> FlowPart:
-        tree, first = self.tree.tree(key), self.tree.upper.n_levels - 1
-        totals = None
+        tree, totals, first = self.tree.tree(key), None, self.tree.upper.n_levels - 1
         for level in self.levels_known():
             totals = np.full(tree.n_regions, UNKNOWN, np.int64) if totals is None else totals
             totals[tree.level(level - first)] = self.partitions.read(key, f"totals-{level}")[:, 0]
-        tables, known = [], None
-        if totals is not None and self.view is View.CUMULATIVE:
-            known = tree.sum_up(totals[tree.leaves])
-        for level in range(first, len(self.tree.max_sizes)):
-            name = f"{KINDS[self.view]}-{level}"
-            table = self.partitions.read(key, name)
-            if table.shape[1] != self.tree.max_sizes[level] + 1:
-                raise ProblemError(
-                    f"{name} of {key} has {table.shape[1]} sizes, not {self.tree.max_sizes[level] + 1}; "
-                    "measure into an empty folder"
-                )
-            tables.append(self._counts(table, None if known is None else known[tree.level(level - first)]))
+        tables = read_tables(self.tree, self.partitions, KINDS[self.view], key)
+        if self.view is View.CUMULATIVE:
+            known = None if totals is None else tree.sum_up(totals[tree.leaves])
+            tables = [self._counts(table, known, tree.level(level)) for level, table in enumerate(tables)]
         return FlowPart.of(tree, tuple(tables), known=totals)
 
     def above(self, replies: Sequence[Reply]) -> FlowPart:
         """Make the part of the upper levels, whose last one are the roots of the parts."""
         upper, first = self.tree.upper, self.tree.upper.n_levels - 1
-        roots, known = np.array([reply.noisy for reply in replies]), None
-        stated = bool(self.levels_known())
-        if stated and self.view is View.CUMULATIVE:
-            known = upper.sum_up(roots.sum(axis=1))  # repaired counts add up to a region's number of groups
-        tables = []
-        for level in range(first):
-            table = self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}")
-            tables.append(self._counts(table, None if known is None else known[upper.level(level)]))
-        return FlowPart.of(upper, (*tables, roots))
+        roots = np.array([reply.noisy for reply in replies])
+        # Repaired counts add up to a region's number of groups.
+        known = upper.sum_up(roots.sum(axis=1)) if self.levels_known() else None
+        tables = [self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}") for level in range(first)]
+        return FlowPart.of(upper, (*(self._counts(t, known, upper.level(n)) for n, t in enumerate(tables)), roots))
 
-    def _counts(self, table: np.ndarray, known: np.ndarray | None) -> np.ndarray:
+    def _counts(self, table: np.ndarray, known: np.ndarray | None, regions: slice) -> np.ndarray:
         """Make counts of the table of a level: repair it if it is of cumulative ones, below what is known of groups."""
         if self.view is View.COUNTS:
             return table
-        return repaired_table(table, self.total if known is None else known)
+        return repaired_table(table, self.total if known is None else known[regions])
 
     def levels_known(self) -> list[int]:
         """List the levels whose regions' numbers of groups were written."""
@@ -171,16 +150,10 @@ class _Stored:
         return judged(part, counts, prices)
 
 
-@dataclass(frozen=True, eq=False)
-class _JudgedUpper:
-    counts: tuple[np.ndarray, ...]
-    outcome: PartOutcome
-
-
-def _judge_upper(part: FlowPart, solved: Solved, total: int | None) -> _JudgedUpper:
-    """Judge the levels above the parts from their own counts and the parts' roots."""
+def _judge_upper(part: FlowPart, solved: Solved, total: int | None) -> tuple[list[np.ndarray], PartOutcome]:
+    """Find the counts of the levels above the parts, and judge them with the parts' roots below."""
     assert solved.above is not None
     partly, prices = solved.above
-    counts = (*partly[:-1], np.array([outcome.root for outcome in solved.outcomes]))
+    counts = [*partly[:-1], np.array([outcome.root for outcome in solved.outcomes])]
     found = judged(part, counts, prices, total, n_levels=len(counts) - 1)
-    return _JudgedUpper(counts, replace(found, proved=found.proved and price_of_the_total(prices, total)))
+    return counts[:-1], replace(found, proved=found.proved and price_of_the_total(prices, total))

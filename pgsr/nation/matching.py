@@ -1,5 +1,6 @@
 """Matching with sizes per level for a nation that is kept apart by state."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -9,6 +10,9 @@ from pgsr.algorithms.isotonic import IsotonicFit
 from pgsr.algorithms.isotonic.regression import Optimum
 from pgsr.algorithms.m_h_flow.part import FlowPart
 from pgsr.checks import require_kind
+from pgsr.data.hierarchy import Hierarchy
+from pgsr.data.sizes import Sizes
+from pgsr.data.views import View
 from pgsr.errors import ProblemError
 from pgsr.estimators.matching import Matching
 from pgsr.estimators.matching.runs import Runs
@@ -18,31 +22,14 @@ from pgsr.machine.parallel import Mapper
 from pgsr.machine.partitions import Engine, Partitions
 from pgsr.methods.gate import Deadline
 from pgsr.nation.judge import violations
-from pgsr.nation.layout import KINDS, UPPER, NationTree
-from pgsr.nation.measurement import MeasuredParts
-from pgsr.noise.measurement import Measurement
+from pgsr.nation.layout import KINDS, UPPER, NationTree, StreamedResult, read_tables
+from pgsr.nation.noise import require_measured
+from pgsr.noise.measurement import Measurement, Totals
 from pgsr.noise.step import NoiseStep
 
 
 def _midpoints() -> Matching:
     return Matching(IsotonicFit(optimum=Optimum.MIDPOINT))
-
-
-@dataclass(frozen=True)
-class StreamedReleaseResult:
-    """The outcome of a streamed release, without the counts, which were written.
-
-    Attributes:
-        violations: number of violated conditions by kind, recomputed from the counts; all are 0.
-        n_cells: of all tables.
-        seconds: wall time without compilation.
-        peak_bytes: most memory this process ever held.
-    """
-
-    violations: dict[str, int]
-    n_cells: int
-    seconds: float
-    peak_bytes: int
 
 
 @dataclass(frozen=True)
@@ -71,8 +58,10 @@ class StreamedLevelMatching:
     def __post_init__(self) -> None:
         require_kind(self.method, Matching, "method", "give Matching()")
 
-    def release(self, tree: NationTree, partitions: Partitions, noise: NoiseStep) -> StreamedReleaseResult:
+    def release(self, tree: NationTree, partitions: Partitions, noise: NoiseStep) -> StreamedResult:
         """Make a release of the stored measurement with this noise and the totals of the last level, and write it.
+
+        Violations are recomputed from the counts; all are 0.
 
         Raises:
             ProblemError: the noise is of plain counts, the totals of the last level were not written, or the tables are
@@ -89,11 +78,85 @@ class StreamedLevelMatching:
         for level, table in enumerate(counts[:-1]):
             partitions.write(UPPER, f"counts-{level}", table)
         found = [violations(FlowPart.of(upper, counts), counts, sum(totals)), *(part.violations for part in done)]
-        return StreamedReleaseResult(
+        return StreamedResult(
             violations={kind: sum(part[kind] for part in found) for kind in found[0]},
             n_cells=sum(table.size for table in counts[:-1]) + sum(outcome.n_cells for outcome in done),
             seconds=deadline.spent,
             peak_bytes=peak_memory(),
+        )
+
+
+@dataclass(frozen=True)
+class MeasuredParts:
+    """The parts of a hierarchy whose noisy values and last level's totals are in partitions.
+
+    Attributes:
+        view: of the noisy values.
+        noise: the noise step that the values were measured with.
+    """
+
+    tree: NationTree
+    partitions: Partitions
+    view: View
+    noise: NoiseStep
+
+    @classmethod
+    def of(cls, tree: NationTree, partitions: Partitions, noise: NoiseStep) -> "MeasuredParts":
+        """Find the stored measurement of a hierarchy in parts.
+
+        Raises:
+            ProblemError: the totals of the last level were not written, or the tables are not those of this data set
+                and noise.
+        """
+        parts = cls(tree, partitions, noise.one_view(tree.max_sizes), noise)
+        if not partitions.has(tree.keys[-1], f"totals-{parts.last}"):
+            raise ProblemError(
+                "every region's number of groups is needed; measure with totals='regions' and "
+                f"totals_of={parts.last}, the last level"
+            )
+        require_measured(tree, partitions, noise)
+        return parts
+
+    @property
+    def first(self) -> int:
+        """The level of the parts' roots."""
+        return self.tree.upper.n_levels - 1
+
+    @property
+    def last(self) -> int:
+        return len(self.tree.max_sizes) - 1
+
+    def measurement(self, key: str) -> Measurement:
+        """Read the measurement of a part."""
+        tables = read_tables(self.tree, self.partitions, KINDS[self.view], key)
+        return self._measured(self.tree.tree(key), tables, self.first, self.totals(key))
+
+    def totals(self, key: str) -> np.ndarray:
+        """Read the numbers of groups of the leaves of a part, shape (leaves,)."""
+        return self.partitions.read(key, f"totals-{self.last}")[:, 0]
+
+    def above(self, roots: Sequence[np.ndarray], totals: Sequence[int]) -> Measurement:
+        """Read the measurement above the parts, and put the noisy values and totals of their roots below it."""
+        noisy = [self.partitions.read(UPPER, f"{KINDS[self.view]}-{level}") for level in range(self.first)]
+        return self._measured(self.tree.upper, [*noisy, np.array(roots)], 0, np.array(totals))
+
+    def _measured(
+        self, tree: Hierarchy, tables: Sequence[np.ndarray], first: int, of_leaves: np.ndarray
+    ) -> Measurement:
+        """Make the measurement of a part from its tables; `first` is the level of its root."""
+        noise, max_sizes = self.noise, self.tree.max_sizes
+        return Measurement(
+            sizes=Sizes(tree, max_sizes[first : first + tree.n_levels]),
+            views=(self.view,),
+            cells=np.concatenate([table.ravel() for table in tables], dtype=np.int64),
+            noise=noise.levels(len(max_sizes), max_sizes)[first : first + tree.n_levels],
+            public=Totals.REGIONS,
+            totals=tree.sum_up(of_leaves.astype(np.int64)),
+            secure=False,
+            data_set=self.tree.name,
+            max_quantity=noise.max_quantity,
+            unit=noise.unit,
+            relation=noise.relation,
         )
 
 

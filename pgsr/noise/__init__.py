@@ -6,7 +6,7 @@
 | `general`  | `Noise`: any budget, unit of privacy and law per level                                 |
 | `tables`    | the same noise on one table per level, where levels have sizes of their own             |
 | `split_by_root` | how regions are measured, where the noisy root decides it                          |
-| `shares_by_root` | shares of epsilon by the noisy root, which `root_in_steps` then makes more precise |
+| `shares_by_root` | shares of epsilon by the noisy root, which then becomes more precise                 |
 | `step`      | `NoiseStep`: what both share, measuring every region with the noise of its level       |
 """
 

@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 from pgsr.checks import require_kind
-from pgsr.errors import BudgetError
 from pgsr.noise.measurement import Totals
 from pgsr.noise.split_by_root import ViewRule, possible_views
 from pgsr.noise.step import NoiseStep
@@ -62,15 +61,12 @@ class Noise(NoiseStep):
         require_kind(self.budget, Loss, "budget", "give PureEpsilon('1'), Approximate('1', '1e-8') or Rho('1/10')")
         require_kind(self.unit, Unit, "unit", "give Unit.ENTITY, Unit.entity_in_groups(5) or Unit.GROUP")
         object.__setattr__(self, "laws", Laws.parse(self.laws))
-        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
         self._check_what_is_measured()
         relation = Relation(self.relation)
         if self.totals is Totals.NOISY and relation is Relation.ADD_REMOVE and not self.unit.is_group:
             relation = Relation.ADD_REMOVE_OR_EMPTY_GROUP
         object.__setattr__(self, "relation", relation)
         require_totals(str(self.totals), self.unit, relation)
-        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
-            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
     @property
     def cost(self) -> Loss:

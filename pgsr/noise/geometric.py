@@ -9,11 +9,10 @@ import numpy as np
 from pgsr.data.counts import CountOfCounts
 from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.views import View
-from pgsr.errors import BudgetError, ProblemError
-from pgsr.noise.falling_shape import shape_of_noisy
+from pgsr.errors import ProblemError
 from pgsr.noise.measurement import Totals
 from pgsr.noise.shares_by_root import BY_ROOT, ROOT_SHARES, least_shares, shares_by_root
-from pgsr.noise.split_by_root import SplitByRoot, ViewRule
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule, shape_of_noisy
 from pgsr.noise.step import NoiseStep
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.privacy.budget import Budget, Number, exact
@@ -69,7 +68,6 @@ class Geometric(NoiseStep):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
-        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
         self._check_what_is_measured()
         if self.shares_by_root and not (self.shares == BY_ROOT and isinstance(self.view, SplitByRoot)):
             raise ProblemError(
@@ -78,8 +76,6 @@ class Geometric(NoiseStep):
             )
         if self.totals is Totals.NOISY:
             object.__setattr__(self, "relation", Relation.ADD_REMOVE_OR_EMPTY_GROUP)
-        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
-            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
 
     def budget(self, n_levels: int) -> Budget:
         """Split the epsilon of the values over the levels of a hierarchy with this many.
@@ -94,7 +90,7 @@ class Geometric(NoiseStep):
     def check(self, truth: CountOfCounts, source: Source) -> None:
         """Refuse what `measure` would refuse, noise that could not be drawn after the root's, too."""
         super().check(truth, source)
-        if self.shares_by_root and truth.hierarchy.n_levels > 1:  # the widest of `root_in_steps`
+        if self.shares_by_root and truth.hierarchy.n_levels > 1:  # the widest of `finer_noise`
             least = GeometricNoise((exact(self.epsilon) - self.totals_epsilon) * (ROOT_SHARES[1] - ROOT_SHARES[0]))
             least.law(self.sensitivity(View.CUMULATIVE, truth.max_size))
 

@@ -1,4 +1,4 @@
-"""The noisy totals of regions, consistent and in integers: of groups where their table is private, and of entities."""
+"""The noisy numbers of groups of regions, consistent and in integers, where the table of groups is private."""
 
 import numpy as np
 
@@ -26,36 +26,23 @@ def noisy_totals(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
 
     Source: the extension to private groups in Kuo et al. 2018, section 3 (footnote), there in real numbers.
     """
-    return nearest_consistent(truth.hierarchy, noisy_numbers(truth, truth.totals, "totals", law, source))
+    return nearest_consistent(truth.hierarchy, noisy_numbers(truth, law, source))
 
 
-def noisy_numbers(truth: CountOfCounts, numbers: np.ndarray, what: str, law: Law, source: Source) -> np.ndarray:
-    """Draw one noisy integer per region, from numbers of sensitivity 1 per level: the noise step, which draws once.
+def noisy_numbers(truth: CountOfCounts, law: Law, source: Source) -> np.ndarray:
+    """Draw one noisy number of groups per region: the noise step, which draws once.
 
-    Args:
-        truth: whose regions these are.
-        numbers: exact, shape (regions,).
-        what: name of the stream of noise; the same name and source give the same noise.
-        law: of the noise of every number; a level that may spend epsilon needs `DoubleGeometric(1 / epsilon)`.
-        source: of the noise.
+    A level that may spend epsilon needs the law `DoubleGeometric(1 / epsilon)`.
 
     Returns:
         shape (regions,), int64; 0 where a region is a copy on a level above its own.
 
-    Example:
-        >>> from fractions import Fraction
-        >>> from pgsr.privacy import Seeded
-        >>> from pgsr.privacy.laws import DoubleGeometric
-        >>> truth = CountOfCounts(Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0]), [[5, 9], [0, 20]])
-        >>> noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), Seeded("totals"))
-        array([28, 15, 17])
-
     Its law on one, two and three levels: `tests/assurance/law_checks.py::noisy_totals_lose_their_epsilon`.
     """
     tree = truth.hierarchy
-    noisy = numbers.astype(np.int64, copy=True)
+    noisy = truth.totals.astype(np.int64, copy=True)
     for region in np.flatnonzero(~tree.padded):
-        identity = StreamId(truth.name, what, int(tree.level_of[region]), tree.paths[region])
+        identity = StreamId(truth.name, "totals", int(tree.level_of[region]), tree.paths[region])
         law.add_to(noisy[region : region + 1], source.stream(identity))
     noisy[tree.padded] = 0
     return noisy
@@ -76,12 +63,8 @@ def nearest_consistent(tree: Hierarchy, noisy: np.ndarray) -> np.ndarray:
         shape (regions,), int64.
 
     Example:
-        >>> from fractions import Fraction
-        >>> from pgsr.privacy import Seeded
-        >>> from pgsr.privacy.laws import DoubleGeometric
         >>> tree = Hierarchy.from_parents(["US", "GA", "MI"], [-1, 0, 0])
-        >>> noisy = np.array([28, 15, 17])
-        >>> nearest_consistent(tree, noisy)
+        >>> nearest_consistent(tree, np.array([28, 15, 17]))
         array([29, 14, 15])
     """
     weights = (~tree.padded).astype(np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from pgsr.checks import as_array, member_of, require_kind
 from pgsr.data.counts import checked_counts
 from pgsr.data.hierarchy import Hierarchy, RegionNames
-from pgsr.data.long_form import long_cells, long_frame
+from pgsr.data.long_form import long_frame
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.sizes import Sizes
 from pgsr.data.split_view import Split
@@ -21,6 +21,7 @@ from pgsr.data.views import AnyView, View
 from pgsr.errors import ProblemError
 from pgsr.figures.numbers_table import MOST_REGIONS, NumbersTable, ShowsNumbers, numbers_table
 from pgsr.figures.region_figure import NOISY, Curve, ranks_figure, sizes_figure
+from pgsr.machine import memory
 from pgsr.machine.extras import extra
 from pgsr.privacy.laws import Law
 from pgsr.privacy.laws.per_level import GaussianNoise, GeometricNoise, LevelNoise, spent_text
@@ -274,7 +275,11 @@ class Measurement(ShowsNumbers):
 
         columns, frames = self.hierarchy.region_columns(level_names), []
         for (value, cell), vectors in self._vectors().items():
-            frames.append(long_frame(columns, long_cells(vectors), value, cell))
+            lengths = [*map(len, vectors.values())]
+            memory.require(48 * sum(lengths), f"{sum(lengths):,} rows")
+            places = np.concatenate([*map(np.arange, lengths)])
+            cells = np.repeat([*vectors], lengths), places, np.concatenate([*vectors.values()])
+            frames.append(long_frame(columns, cells, value, cell))
         return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True).convert_dtypes()
 
     def _vectors(self) -> dict[tuple[str, str], dict[int, np.ndarray]]:
@@ -487,4 +492,4 @@ def _joined_tables(tree: Hierarchy, tables: list[np.ndarray]) -> tuple[Sizes, np
             )
         whole = table.dtype.kind == "i"
         cells.append((table if whole else checked_counts(table, f"noisy value of level {level}")).ravel())
-    return Sizes(tree, tuple(table.shape[1] - 1 for table in tables)), np.concatenate(cells, dtype=np.int64)
+    return Sizes.of(tree, tables), np.concatenate(cells, dtype=np.int64)

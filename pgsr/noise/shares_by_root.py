@@ -5,7 +5,7 @@ The shape of sizes tells which. So the root is measured with its least share. Fr
 numbers of groups and the noise of every candidate split follow the errors to be expected on every level, and the split
 is taken whose worst ratio over levels is least, to the least error of any candidate or of the leaves alone. It is one
 of those that are at every level at least about as good as equal shares, or as the split of `recommended_split`. The
-root is then made as precise as its share says (`root_in_steps`), at no cost beside that share.
+root is then made as precise as its share says (`finer_noise`), at no cost beside that share.
 
 **Expected errors** are those of linear Bayes estimation in a steady state. In a region of G groups the cumulative
 counts take steps of the variance v[s] = G p[s] + k (G p[s])^2 and are seen through noise of variance n, so that they
@@ -19,7 +19,19 @@ size adds the error d P(1 / d^2, n)^(1/2). Without any noisy value a cumulative 
 groups scatter, (G F (1 - F))^(1/2) with F = p[0] + ... + p[s], and no worse than it is small or near G; precisions add
 up. The noise of a region that has others below it is that of its values and of their sum, weighted by precision.
 
+**More precise at no cost.** With a = exp(-1 / s) double geometric noise of scale s is the difference of two geometric
+numbers G, P(G >= m) = a^m. Let a' = a b be the base of a smaller scale s', and B geometric of base b. Then min(G, B) is
+geometric of base a', and what it takes off, G - min(G, B), hangs on nothing: at every count the two go on together with
+chance a b, and if one stops there, whether it is B alone has the same chance. So the values y of scale s are the values
+y' of scale s' with noise of their own on top, which sees no truth. Whoever has y' can draw y: both together say no more
+than y', and cost what y' costs, whatever y made one choose s' to be. Given the noise x = G - G' of the first values,
+the smaller one of G and G' hangs on nothing either, and is geometric of base a^2: the second step needs that noise
+alone.
+
 Shown by `test_noise_shares_by_root.py`.
+
+Source of the second step: Koufogiannis, Han and Pappas 2016, Gradual release of sensitive data under differential
+privacy, for Laplace noise; for whole numbers it is derived here.
 """
 
 from fractions import Fraction
@@ -28,9 +40,10 @@ from itertools import product
 import numpy as np
 
 from pgsr.data.hierarchy import Hierarchy
-from pgsr.noise.falling_shape import columns_worth
-from pgsr.noise.split_by_root import FEWEST
+from pgsr.noise.split_by_root import FEWEST, columns_worth
 from pgsr.privacy.budget import recommended_split
+from pgsr.privacy.laws import DoubleGeometric
+from pgsr.privacy.random import ByteStream
 
 BY_ROOT = "root"
 """The word for shares of epsilon, and for thresholds of a release, that follow from the noisy root."""
@@ -47,6 +60,9 @@ ABOUT_AS_GOOD = 1.08
 
 KINDS = 8
 """Regions of a level are represented by so many of them, from the smallest to the largest."""
+
+SMALL_SCALE = Fraction(1, 4)
+"""Up to this scale nearly all double geometric numbers are 0."""
 
 
 def candidates(n_levels: int) -> tuple[tuple[Fraction, ...], ...]:
@@ -127,3 +143,47 @@ def _of_region(groups: int, shape: np.ndarray, noise: float, split: bool) -> flo
 def _known_to(steps: np.ndarray, noise: float) -> np.ndarray:
     """Compute P: the variance of a random walk with these variances of steps, given noisy values on both sides."""
     return noise * steps / np.sqrt(steps * steps + 4 * steps * noise)
+
+
+def finer_noise(noise: np.ndarray, scale: Fraction, finer: Fraction, stream: ByteStream) -> np.ndarray:
+    """Draw noise of a smaller scale given that of the first values; int64, of the same shape.
+
+    Args:
+        noise: double geometric.
+        scale: of it.
+        finer: the smaller scale.
+        stream: of fresh bytes.
+
+    Complexity: O(values).
+    """
+    common = geometric(scale / 2, noise.size, stream)
+    base = 1 / (1 / finer - 1 / scale)
+    up, down = (
+        np.minimum(np.maximum(side, 0) + common, geometric(base, noise.size, stream)) for side in (noise, -noise)
+    )
+    return up - down
+
+
+def log_pmf_of_rest(rest: np.ndarray, scale: Fraction, finer: Fraction) -> np.ndarray:
+    """Compute the log probability of the first noise less the finer one; it is the same for any value of the finer one.
+
+    The difference is 0 with the chance (1 - a)^2 a' / ((1 - a')^2 a), and else double geometric of the first scale.
+    """
+    a, finer_a = np.exp(-1 / np.array([scale, finer], float))
+    stays = ((1 - a) / (1 - finer_a)) ** 2 * finer_a / a
+    moved = np.log1p(-stays) + DoubleGeometric(scale).log_pmf(rest)
+    return np.where(rest == 0, np.logaddexp(moved, np.log(stays)), moved)
+
+
+def geometric(scale: Fraction, number: int, stream: ByteStream) -> np.ndarray:
+    """Draw geometric numbers, P(G >= m) = exp(-m / scale).
+
+    A double geometric number that is not 0 has the size 1 + G. At small scales nearly all are 0, and numbers that are
+    not negative are taken instead, which have the law of G, too.
+    """
+    law, found = DoubleGeometric(scale), np.empty(0, np.int64)
+    while len(found) < number:
+        drawn = np.zeros(number, np.int64)
+        law.add_to(drawn, stream)
+        found = np.concatenate([found, np.abs(drawn[drawn != 0]) - 1 if scale > SMALL_SCALE else drawn[drawn >= 0]])
+    return found[:number]

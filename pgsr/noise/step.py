@@ -15,14 +15,14 @@ from pgsr.data.views import AnyView, View
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.machine import memory
 from pgsr.machine.parallel import Threads
-from pgsr.noise.falling_shape import shape_of_noisy
 from pgsr.noise.group_totals import noisy_totals
 from pgsr.noise.measurement import Measurement, Totals, first_cells, measured_regions
-from pgsr.noise.root_in_steps import finer_noise
-from pgsr.noise.split_by_root import SplitByRoot, ViewRule, possible_views
+from pgsr.noise.shares_by_root import finer_noise
+from pgsr.noise.split_by_root import SplitByRoot, ViewRule, possible_views, shape_of_noisy
 from pgsr.noise.tables import noisy_tables
 from pgsr.privacy.accounting.loss import Loss
 from pgsr.privacy.accounting.memory_ledger import Ledger
+from pgsr.privacy.budget import Number, exact
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.per_level import LevelNoise
 from pgsr.privacy.neighbours import Relation, Unit
@@ -36,12 +36,13 @@ class NoiseStep(ABC):
     `Geometric` and `Noise` are the two that a user makes; they differ in how the noise of the levels is stated.
 
     Attributes:
-        view, totals, max_quantity, max_sizes: as the subclasses say.
+        view, totals, totals_share, max_quantity, max_sizes: as the subclasses say.
         unit, relation: whose presence or values are hidden, and what may become of one.
     """
 
     view: ViewRule | tuple[ViewRule, ...]
     totals: Totals | str
+    totals_share: Number
     max_quantity: int
     max_sizes: Sequence[int] | None
     unit: Unit
@@ -66,7 +67,10 @@ class NoiseStep(ABC):
 
     def _check_what_is_measured(self) -> None:
         """Refuse views, totals and quantities that do not go together; to be called by `__post_init__`."""
+        object.__setattr__(self, "totals_share", exact(self.totals_share, "totals_share"))
         object.__setattr__(self, "totals", Totals.parse(self.totals))
+        if self.totals is Totals.NOISY and exact(self.totals_share) >= 1:
+            raise BudgetError(f"totals_share={self.totals_share} leaves nothing for the values; keep it below 1")
         for rule in self.rules:
             if not isinstance(rule, ViewRule):
                 raise ProblemError(
@@ -80,7 +84,6 @@ class NoiseStep(ABC):
             raise ProblemError(
                 f"{ranks!r} tells every region's number of groups by its length; use totals='regions' or another view"
             )
-
         if self._by_root and self.unit.is_group:
             raise ProblemError(
                 "the sensitivity of a split view hangs on its threshold where whole groups are protected, and "
@@ -147,7 +150,7 @@ class NoiseStep(ABC):
             return row
 
         def finer(values: np.ndarray, before: Law, law: Law) -> np.ndarray:
-            """Make the root as precise as its share says, at the cost of this share alone (`root_in_steps`)."""
+            """Make the root as precise as its share says, at the cost of this share alone (`finer_noise`)."""
             assert isinstance(before, DoubleGeometric), "of a pure epsilon"
             assert isinstance(law, DoubleGeometric), "of a pure epsilon"
             if law == before:

@@ -19,8 +19,8 @@ from pgsr.reconciling.draws import StatedNoise, require_drawable
 from pgsr.reconciling.laws import NoiseLaw, law_named
 from pgsr.reconciling.measurements import MeasuredCells, measured
 from pgsr.reconciling.problem import Asked, Stated, require_more_than_nothing, stated
+from pgsr.reconciling.regions import require_order
 from pgsr.reconciling.result import Reconciled
-from pgsr.reconciling.sizes import require_order
 from pgsr.reconciling.whole_numbers import MOST_EXACT
 
 OWN: tuple[Method, ...] = (

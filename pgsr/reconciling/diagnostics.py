@@ -1,10 +1,18 @@
-"""The numbers that say how a table was off, and how much making it consistent moved."""
+"""The numbers that say how a table was off, whether its stated noise explains that, and how much was moved."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc
 
+from pgsr.reconciling.conditions import known_cells
+from pgsr.reconciling.laws import NoiseLaw
 from pgsr.reconciling.measurements import MeasuredCells
+from pgsr.reconciling.variances import estimates_and_variances
+
+EXACT = 1e8
+"""How much more than the heaviest row a fixed cell weighs."""
 
 
 @dataclass(frozen=True)
@@ -102,3 +110,63 @@ def lowest_copies(found: MeasuredCells) -> np.ndarray:
         copied = rows.start + np.flatnonzero(tree.padded[rows])
         lowest[copied] = lowest[tree.first_child[copied]]
     return lowest
+
+
+class Plausibility(NamedTuple):
+    """How far rows are from the linear estimate of numbers that add up, in units of what noise explains.
+
+    Attributes:
+        chi_square: the sum over rows of (value - estimate)^2 / variance.
+        degrees: its mean if noise is what was stated: rows less unknowns.
+        p_value: the chance of a sum so large or larger, nearly; NaN where no row can be off. A value near 0 says that
+            there is more noise than was stated, or that some row means something else.
+        largest_z: the largest |value - estimate| in its standard deviations.
+        largest_at: the row of it.
+    """
+
+    chi_square: float
+    degrees: float
+    p_value: float
+    largest_z: float
+    largest_at: str
+
+
+def plausibility(found: MeasuredCells, law: NoiseLaw | None) -> Plausibility:
+    """Compare values with the best linear unbiased estimate under their variances, whatever signs it has.
+
+    With e the difference of a row of the variance v from an estimate of the variance V, e has the variance v h for
+    h = 1 - V / v, and the sum of e^2 / v the mean d = sum of h. Its variance is 2 d and the sum of h^2 times what the
+    law's fourth moment is above that of the Gaussian law, and the p-value is that of a multiple of chi-square with this
+    mean and variance. It is exact for Gaussian noise.
+
+    Args:
+        found: the table; weights are 1 / variance.
+        law: of its noise, Gaussian if None.
+
+    Complexity: O(cells).
+
+    Source: Satterthwaite 1946 for the two moments.
+    """
+    known = known_cells(found)
+    value, weight = found.value, found.weight
+    if known.any():
+        assert found.lower is not None
+        value = np.where(known, found.lower, value)
+        weight = np.where(known, EXACT * weight.max(initial=1e-300), weight)
+    estimate, variance = estimates_and_variances(found.tree, value, weight)
+    rows = np.flatnonzero(found.row_weight > 0)
+    rows = rows[~known.ravel()[found.row_cell[rows]]]
+    cell, w = found.row_cell[rows], found.row_weight[rows]
+    off = (found.row_value[rows] - estimate.ravel()[cell]) * np.sqrt(w)
+    free = np.clip(1.0 - w * variance.ravel()[cell], 0.0, 1.0)
+    free[free < 1e-6] = 0.0
+    degrees, square = float(free.sum()), float(np.square(off[free > 0]).sum())
+    if not degrees:
+        return Plausibility(0.0, 0.0, float("nan"), 0.0, "")
+    fourth = np.zeros(len(w)) if law is None else law.kurtosis(1.0 / w)
+    spread = 2.0 * degrees + float((fourth * free * free).sum())
+    times = spread / (2.0 * degrees)
+    z = np.where(free > 0, np.abs(off) / np.sqrt(np.where(free > 0, free, 1.0)), 0.0)
+    at = int(np.argmax(z))
+    name = f"row {rows[at]} ({found.cell_name(int(cell[at]))})"
+    return Plausibility(square, degrees, float(chdtrc(degrees / times, square / times)), float(z[at]), name)

@@ -12,8 +12,15 @@ from pgsr.data.hierarchy import Hierarchy
 from pgsr.data.read_only import read_only_arrays
 from pgsr.data.region_ids import region_id
 from pgsr.errors import ArgumentError, ProblemError, TableError
-from pgsr.reconciling.regions import TableRegions, regions_of_levels, regions_of_parents
-from pgsr.reconciling.sizes import SizeNames, Tables, sizes_of, tables_of
+from pgsr.reconciling.regions import (
+    SizeNames,
+    TableRegions,
+    Tables,
+    regions_of_levels,
+    regions_of_parents,
+    sizes_of,
+    tables_of,
+)
 
 SUMS = "make sizes the last column of hierarchy= and leave size= out, since sums over sizes are not taken"
 

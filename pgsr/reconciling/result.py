@@ -19,10 +19,9 @@ from pgsr.intervals.statistics import exact_level
 from pgsr.machine.extras import extra
 from pgsr.methods.method import Result, Status
 from pgsr.privacy.budget import Number
-from pgsr.reconciling.diagnostics import LevelDiagnostics, diagnostics, lowest_copies
+from pgsr.reconciling.diagnostics import LevelDiagnostics, Plausibility, diagnostics, lowest_copies, plausibility
 from pgsr.reconciling.draws import DrawnTable, StatedNoise
 from pgsr.reconciling.measurements import MeasuredCells
-from pgsr.reconciling.plausibility import Plausibility, plausibility
 from pgsr.reconciling.problem import Stated
 from pgsr.reconciling.variances import estimates_and_variances, intervals
 

@@ -24,8 +24,7 @@ from pgsr.machine.extras import extra
 with extra("release"):
     from pgsr.synthesis.data.domain import Attribute, Domain, Population
     from pgsr.synthesis.data.linked_tables import read_population, to_tables
-    from pgsr.synthesis.queries.adaptive import fit
-    from pgsr.synthesis.queries.evaluation import errors
+    from pgsr.synthesis.queries.adaptive import errors, fit
     from pgsr.synthesis.queries.hpd import HPDFixed, HPDGen
     from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
     from pgsr.synthesis.queries.mwem import MWEM

@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from pgsr.errors import TableError
-from pgsr.tables.ids import UNSEEN, IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.inputs import Entities, Groups, Quantities, Region, columns_of
 from pgsr.tables.regions import INNER, Key, Located
 from pgsr.tables.session import Session
 from pgsr.tables.source import Database, Query, Source
-from pgsr.tables.sql import INTEGERS, name
+from pgsr.tables.sql import INTEGERS, UNSEEN, IdKind, id_kind, id_sql, name, require_one_kind
 
 EMPTY = "; delete rows that are empty"
 """What may be done about rows without an id, which spreadsheets leave at the end of a file."""
@@ -63,16 +62,10 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
     """
     table, types = entities.table, session.types(entities.table, ENTITIES)
     scan = session.scan(table, ENTITIES)
-    faults: list[tuple[str, str, str]] = []
-    group_kind = id_kind(types, entities.group, ENTITIES)
+    group_kind, entity = id_kind(types, entities.group, ENTITIES), ""
     group = id_sql(entities.group, group_kind)
-    faults.append(
-        (
-            f"{group} IS NULL",
-            "entities have no group",
-            f"name the group of every entity, none is dropped{EMPTY}",
-        )
-    )
+    remedy = f"name the group of every entity, none is dropped{EMPTY}"
+    faults = [(f"{group} IS NULL", "entities have no group", remedy)]
     if not listed and group_kind is IdKind.TEXT:
         hidden = _unseen(group, group_kind)
         faults.append((hidden, f"group ids hold control characters in {ENTITIES}", "remove them"))
@@ -93,9 +86,7 @@ def check_entities(session: Session, entities: Entities | Quantities, listed: bo
     [found] = session.rows(f"SELECT {counted} FROM {scan}", ENTITIES)
     for n, (sql, fault, remedy) in zip(found, faults, strict=True):
         refuse(session, n, fault, remedy, False, at_row(session, table, sql, ENTITIES))
-    if entities.entity is not None:
-        kind = id_kind(types, entities.entity, ENTITIES)
-        entity = id_sql(entities.entity, kind)
+    if entity:
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {scan} GROUP BY {entity} HAVING count(*) > 1)"
         [(repeated,)] = session.rows(sql, ENTITIES)
         remedy = (

@@ -25,10 +25,10 @@ from pgsr.tables.checks import (
     quantity_sql,
     refuse,
 )
-from pgsr.tables.ids import IdKind, id_kind, id_sql, require_one_kind
 from pgsr.tables.inputs import Entities, Groups, PrivateLog, Quantities, columns_of
 from pgsr.tables.regions import Levels, Located, Parents, locate, source_of
 from pgsr.tables.session import Limits, Session
+from pgsr.tables.sql import IdKind, id_kind, id_sql, require_one_kind
 
 
 def count_groups(

@@ -8,10 +8,9 @@ from typing import Any
 from pgsr.data.hierarchy import Hierarchy, Path
 from pgsr.data.region_ids import like, notes_of_names, region_name
 from pgsr.errors import ArgumentError, HierarchyError, TableError
-from pgsr.tables.ids import IdKind, id_kind, require_one_kind
 from pgsr.tables.session import Session
 from pgsr.tables.source import Source, source
-from pgsr.tables.sql import name
+from pgsr.tables.sql import IdKind, id_kind, name, require_one_kind
 
 Key = tuple[str | None, ...]
 """How a table refers to a region: (id,), or one name per level, None below an inner region."""

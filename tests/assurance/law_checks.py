@@ -34,7 +34,7 @@ def check_noisy_totals_lose_their_epsilon() -> int:
         return group_totals.noisy_totals(truth, _of_levels(truth), Seeded("law")).tobytes()
 
     def drawn(truth: CountOfCounts) -> Hashable:
-        return group_totals.noisy_numbers(truth, truth.totals, "totals", _of_levels(truth), Seeded("law")).tobytes()
+        return group_totals.noisy_numbers(truth, _of_levels(truth), Seeded("law")).tobytes()
 
     n = 0
     for tree in TREES:

@@ -196,10 +196,9 @@ def totals_epsilon_on_every_level(draw: Callable, truth: CountOfCounts, law: Dou
 
 
 @replacing(numbers, "noisy_numbers")
-def numbers_epsilon_on_every_level(draw: Callable, truth: CountOfCounts, *given: Any) -> Any:
+def numbers_epsilon_on_every_level(draw: Callable, truth: CountOfCounts, law: DoubleGeometric, source: Any) -> Any:
     """The same below, where the numbers are drawn."""
-    exact_ones, what, law, source = given
-    return draw(truth, exact_ones, what, DoubleGeometric(law.scale / truth.hierarchy.n_levels), source)
+    return draw(truth, DoubleGeometric(law.scale / truth.hierarchy.n_levels), source)
 
 
 def values_epsilon_not_reduced(patch: MonkeyPatch) -> None:

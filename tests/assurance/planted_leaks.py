@@ -20,7 +20,7 @@ from pgsr.data.split_view import Split
 from pgsr.estimators import Matching
 from pgsr.methods import Mechanism, Method
 from pgsr.noise import Geometric, Totals
-from pgsr.noise.falling_shape import falling_shape
+from pgsr.noise.split_by_root import falling_shape
 from pgsr.privacy.budget import exact
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream

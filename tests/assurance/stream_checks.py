@@ -69,7 +69,7 @@ def noise_is_the_draws_of_its_stream() -> None:
                     stream = source.stream(StreamId("words", view.value, len(path) - 1, path))
                     expected = values + _drawn(scale, stream, len(values))
                     assert found[region].tolist() == expected.tolist(), f"{view} of {path} is not value plus draw"
-            numbers = noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(2 / Fraction(epsilon)), source)
+            numbers = noisy_numbers(truth, DoubleGeometric(2 / Fraction(epsilon)), source)
             for region, path in enumerate(PAIR.paths):
                 stream = source.stream(StreamId("words", "totals", len(path) - 1, path))
                 assert numbers[region] == truth.totals[region] + _drawn(2 / Fraction(epsilon), stream, 1)[0]
@@ -190,7 +190,7 @@ def claims_are_those_of_the_source() -> None:
     spying = Mechanism(Geometric(View.CUMULATIVE, 1), Spy())  # type: ignore[arg-type]
     for source in (Seeded(1), Secure()):
         ChosenByScore([spying], 1).release(truth, source)
-        noisy_numbers(truth, truth.totals, "totals", DoubleGeometric(Fraction(2)), source)
+        noisy_numbers(truth, DoubleGeometric(Fraction(2)), source)
     assert secure == [False, True], "seeded noise claims privacy, or secure noise does not"
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import brentq
 
 from pgsr.bounds import range_risk
-from pgsr.bounds.pairs import as_budget, least_mistakes, strength
+from pgsr.bounds.range_risk import as_budget, least_mistakes, strength
 from pgsr.privacy.accounting import Approximate, Rho
 from pgsr.privacy.accounting.noise_rho import rho_of_pure
 

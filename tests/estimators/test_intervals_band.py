@@ -16,8 +16,8 @@ from test_intervals_statistics import texts_of
 from pgsr import CountOfCounts, Hierarchy, PgsrError, View
 from pgsr.data import Split
 from pgsr.intervals import band
+from pgsr.intervals.band import noise_quantiles
 from pgsr.intervals.bounds import Bounds, tightened
-from pgsr.intervals.noise_quantiles import noise_quantiles
 from pgsr.noise import Geometric, Noise
 from pgsr.noise.measurement import Measurement
 from pgsr.privacy import Rho, Seeded

@@ -25,9 +25,9 @@ from pgsr.experiments.benchmarks.interval_peers import (
 )
 from pgsr.experiments.benchmarks.reconcile_peers import METHODS, dense_program, least_squares, made, ours
 from pgsr.experiments.commands.complete import app
-from pgsr.front.own_method import OwnAlgorithm
 from pgsr.machine.isolation import TaskEnd
 from pgsr.models import Flow, Scipy
+from pgsr.own_methods import OwnAlgorithm
 from pgsr.release import ReleaseConfig
 
 

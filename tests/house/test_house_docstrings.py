@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from parsed import ROOT
 
-from pgsr.methods.docstrings import first_sentence
+from pgsr.methods.catalogue import first_sentence
 
 ROOMS = ("pgsr/methods", "pgsr/algorithms", "pgsr/estimators", "pgsr/comparison", "models")
 """The rooms whose docstrings are held to this; other rooms have some left."""

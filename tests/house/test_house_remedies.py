@@ -11,7 +11,8 @@ import pytest
 
 from pgsr import CountOfCounts, Hierarchy, PgsrError, Problem, View, reconcile
 from pgsr.algorithms import CumulativeIntegers, TreeProjection
-from pgsr.comparison import compare, overlay
+from pgsr.comparison import overlay
+from pgsr.comparison.side_by_side import compare
 from pgsr.data.rounding import largest_remainder
 from pgsr.methods import metrics
 from pgsr.models import Gurobi, QpSolvers

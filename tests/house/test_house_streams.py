@@ -43,7 +43,7 @@ from pgsr.synthesis import (
     fit,
 )
 from pgsr.synthesis.data.domain import Neighbours
-from pgsr.synthesis.queries.noisy_histograms import Histogram, noisy_shares
+from pgsr.synthesis.queries.independent_marginals import Histogram, noisy_shares
 from pgsr.synthesis.queries.transcript import RhoLedger
 
 DEEP = Hierarchy.from_paths([("root", "a", "x"), ("root", "b", "x"), ("root", "b", "y")])
@@ -266,7 +266,7 @@ def test_releases_by_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_nothing_else_asks_for_streams() -> None:
     """Whatever calls `stream` in pgsr is one of the above, or adds no noise to data."""
     above = {f"noise/{name}.py" for name in ("tables", "step", "group_totals")}
-    above |= {f"synthesis/queries/{name}.py" for name in ("curator", "noisy_histograms")}
+    above |= {f"synthesis/queries/{name}.py" for name in ("curator", "independent_marginals")}
     without_data = {"release/checks/rehearsals.py", "release/make/selftest.py", "warming.py"}
     asking = set()
     for file, tree in core().items():

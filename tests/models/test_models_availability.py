@@ -19,7 +19,7 @@ from scipy import sparse
 
 import pgsr
 from pgsr import Hierarchy, Problem, Status, View
-from pgsr.comparison import compare
+from pgsr.comparison.side_by_side import compare
 from pgsr.datasets import census_like
 from pgsr.models import Copt, CpSat, Cvxpy, Flow, Gurobi, MathOpt, QpSolvers, Scip, Scipy, Xpress, optional, watch
 from pgsr.models.adapter import SolverModel

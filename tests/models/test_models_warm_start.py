@@ -19,7 +19,7 @@ from pgsr.models.adapter import Route, SolverModel
 from pgsr.models.catalogue import SOLVERS
 from pgsr.models.formulate import formulate
 from pgsr.models.program import ProgramKind, quadratic
-from pgsr.models.start import duals_to_start, values_to_start
+from pgsr.models.relaxation import duals_to_start, values_to_start
 from pgsr.models.window import magnitudes, window
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded

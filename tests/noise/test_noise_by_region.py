@@ -55,7 +55,7 @@ def test_tables_and_figures():
     assert ranked["noisy_cumulative_count"].isna().all()
     assert set(ranked["region_id"]) == {"US/GA/x", "US/GA/y", "US/MI/x", "US/MI/y"}  # US/MI/z has no group to rank
     assert MIXED.plot(("US", "GA", "x")).axes[0].get_xlabel() != MIXED.plot(0).axes[0].get_xlabel()
-    assert overlay(TRUTH, MIXED, region=("US", "GA", "z")).get_suptitle() == "US / GA / z"
+    assert overlay(truth=TRUTH, noisy=MIXED, region=("US", "GA", "z")).get_suptitle() == "US / GA / z"
 
 
 def test_regions_alone_and_bottom_up():

@@ -77,8 +77,8 @@ def tables(*given: Any, **options: Any) -> Callable[[Ledger], object]:
         (lambda _: replace(MIXED, views=(View.RANKED,) * 4), "4 views for 3 levels and 7 regions"),
         (lambda _: replace(MIXED, views="ranked"), "are a tuple of View"),  # type: ignore[arg-type]
         (lambda _: replace(SPLIT, views=(SplitByRoot(),)), "are a tuple of View"),  # type: ignore[arg-type]
-        (lambda _: overlay(TRUTH, MIXED, region=("US", "GA", "x")), "ranked sizes do not lie over counts"),
-        (lambda _: overlay(TRUTH, SPLIT), "split at 2 does not lie over counts"),
+        (lambda _: overlay(truth=TRUTH, noisy=MIXED, region=("US", "GA", "x")), "ranked sizes do not lie over counts"),
+        (lambda _: overlay(truth=TRUTH, noisy=SPLIT), "split at 2 does not lie over counts"),
         (lambda _: CountOfCounts(TREE, TRUTH.counts[3:], name=2024), "name"),  # type: ignore[arg-type]
         *(  # all but M_c, for which ranks are costs of cumulative counts
             (lambda _, state=state: state(MIXED), r"several views \(3 regions cumulative, 4 regions ranked\); measure")

@@ -12,8 +12,15 @@ from pgsr import CountOfCounts, Hierarchy, View, measure
 from pgsr.data.views import cumulative
 from pgsr.errors import BudgetError, ProblemError
 from pgsr.noise import Geometric, SplitByRoot
-from pgsr.noise.root_in_steps import finer_noise, geometric, log_pmf_of_rest
-from pgsr.noise.shares_by_root import _known_to, candidates, expected_errors, shares_by_root
+from pgsr.noise.shares_by_root import (
+    _known_to,
+    candidates,
+    expected_errors,
+    finer_noise,
+    geometric,
+    log_pmf_of_rest,
+    shares_by_root,
+)
 from pgsr.privacy import Seeded
 from pgsr.privacy.laws import DoubleGeometric
 from pgsr.privacy.random import ByteStream

@@ -16,7 +16,7 @@ from pgsr.errors import ProblemError
 from pgsr.estimators import BottomUp, Matching, Posterior, TwoStage
 from pgsr.methods import Mechanism, metrics
 from pgsr.noise import Geometric, Measurement, Noise, SplitByRoot
-from pgsr.noise.falling_shape import columns_worth, falling_shape, shape_of_noisy
+from pgsr.noise.split_by_root import columns_worth, falling_shape, shape_of_noisy
 from pgsr.privacy import Rho, Seeded
 
 TREE = Hierarchy.from_paths([("US", state, county) for state in ("GA", "MI") for county in ("x", "y")])

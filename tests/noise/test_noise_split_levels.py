@@ -18,7 +18,7 @@ from pgsr.intervals import band
 from pgsr.methods import Mechanism
 from pgsr.methods.method import Method, PostProcess
 from pgsr.noise import Geometric, Noise, SplitByRoot
-from pgsr.noise.falling_shape import shape_of_noisy
+from pgsr.noise.split_by_root import shape_of_noisy
 from pgsr.own_methods import METHODS
 from pgsr.privacy import Ledger, Rho, Seeded
 

@@ -10,9 +10,9 @@ from scipy.stats import kstest
 
 from pgsr import Hierarchy, reconcile
 from pgsr.data.columns import ColumnFrame
+from pgsr.reconciling.diagnostics import plausibility
 from pgsr.reconciling.laws import LAWS
 from pgsr.reconciling.measurements import measured
-from pgsr.reconciling.plausibility import plausibility
 
 TREE = Hierarchy.from_paths([("US", f"s{i}", f"c{j}") for i in range(4) for j in range(5)])
 LEVELS = ["nation", "state", "county"]

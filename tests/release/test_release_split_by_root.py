@@ -20,9 +20,8 @@ from pgsr.data import Split
 from pgsr.data.views import cumulative
 from pgsr.intervals import intervals
 from pgsr.noise import Geometric, SplitByRoot, step
-from pgsr.noise.falling_shape import shape_of_noisy
-from pgsr.noise.root_in_steps import finer_noise
-from pgsr.noise.shares_by_root import shares_by_root
+from pgsr.noise.shares_by_root import finer_noise, shares_by_root
+from pgsr.noise.split_by_root import shape_of_noisy
 from pgsr.privacy import Seeded
 from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, check, outline, publish, read_release

@@ -22,12 +22,11 @@ from pgsr.synthesis import (
     Population,
     Workload,
 )
-from pgsr.synthesis.data.bins import Binning
 from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
-from pgsr.synthesis.data.linked_tables import LinkedTableError
+from pgsr.synthesis.data.linked_tables import Binning, LinkedTableError
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.mixture import Mixture
-from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.noise import sensitivity
 from pgsr.synthesis.queries.transcript import MeasuredQuery, Privacy, Transcript
 from pgsr.synthesis.queries.universe import TypeDistribution, Universe
 from pgsr.synthesis.queries.workload import Relative
@@ -74,12 +73,12 @@ REFUSED: list[tuple[Callable[[Any], Any], list[Any], str]] = [
     # Queries
     (lambda v: Workload.k_way(DOMAIN, 2, [v]), ["house"], "level='house' is unknown; use 'group', 'individual'"),
     (lambda v: Workload.k_way(DOMAIN, 1, [v]), [Level.RELATION], "need roles"),
-    (lambda v: Workload.k_way(DOMAIN, v), ["2"], "k is '2'"),
+    (lambda v: Workload.k_way(DOMAIN, v), ["2"], "k='2'"),
     (lambda v: of_groups(*v), [((2,), (0,)), ((0,), (1,)), ((-1,), ()), ((), (-1,))], "does not have"),
     (lambda v: of_groups((), v), [(0, 0)], "once"),
     (Marginal, [Level.RELATION], "names its relation"),
     (lambda v: sensitivity(QUERIES, 2, 3, v), ["near"], "neighbours='near' is unknown; use 'replace'"),
-    (lambda v: sensitivity(QUERIES, v, 5), [0, -1, 1.5, True], "n_groups is"),
+    (lambda v: sensitivity(QUERIES, v, 5), [0, -1, 1.5, True], "n_groups="),
     (lambda v: counts(ONE, v), [ELSEWHERE], "different domains"),
     (lambda v: counts(ONE, QUERIES, np.array(v)), [[1, 2], [-1], [np.inf], [[1]]], "one per group"),
     (lambda v: answers(ONE, QUERIES, v), [np.zeros(1)], "at least one group"),

@@ -21,8 +21,7 @@ from pgsr.synthesis.data.domain import Neighbours, SynthesisError
 from pgsr.synthesis.queries import curator
 from pgsr.synthesis.queries.answers import answers, counts
 from pgsr.synthesis.queries.curator import Curator
-from pgsr.synthesis.queries.noise import noise_of, with_noise
-from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.noise import noise_of, sensitivity, with_noise
 from pgsr.synthesis.queries.transcript import MeasuredQuery, RhoLedger
 
 pytestmark = pytest.mark.usefixtures("precise")

@@ -16,8 +16,7 @@ from pgsr.synthesis import AdaptiveBudget, Attribute, Domain, HPDFixed, HPDGen, 
 from pgsr.synthesis.data.domain import SynthesisError
 from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.batch_answers import answers_of, batches
-from pgsr.synthesis.queries.hpd import _active
-from pgsr.synthesis.queries.logits import FixedLogits, LogitNetwork
+from pgsr.synthesis.queries.hpd import FixedLogits, LogitNetwork, _active
 from pgsr.synthesis.queries.mixture import Mixture, all_answers
 from pgsr.synthesis.queries.torch_runs import Adam, Device
 from pgsr.synthesis.queries.transcript import MeasuredQuery

@@ -15,9 +15,9 @@ from pgsr.privacy.laws import DiscreteGaussian
 from pgsr.privacy.random import Secure, Seeded, StreamId
 from pgsr.synthesis import Attribute, Domain, Population
 from pgsr.synthesis.data.domain import Neighbours, Role, SynthesisError
-from pgsr.synthesis.queries.independent_marginals import IndependentMarginals
-from pgsr.synthesis.queries.noisy_histograms import (
+from pgsr.synthesis.queries.independent_marginals import (
     Histogram,
+    IndependentMarginals,
     nearest_shares,
     noisy_shares,
     of_groups,

@@ -9,8 +9,7 @@ from instances import rng_of, scale
 
 from pgsr.experiments.others.simulators import households, referrals, related_households
 from pgsr.synthesis import Attribute, Domain, Population
-from pgsr.synthesis.data.bins import Binning
-from pgsr.synthesis.data.linked_tables import LinkedTableError, read_population, to_tables
+from pgsr.synthesis.data.linked_tables import Binning, LinkedTableError, read_population, to_tables
 
 AREA, SEX, ROOMS = Attribute("area", ("urban", "rural")), Attribute("sex", ("f", "m")), Attribute("rooms", (1, 2, 3))
 PLAIN = Domain.plain([AREA, ROOMS], [SEX], max_size=2)

@@ -84,9 +84,10 @@ def test_counts_equal_loops_over_groups_persons_and_relatives(household: bool) -
         domain = random_domain(rng, household=household)
         population = random_population(rng, domain, int(rng.integers(1, 7)))
         workload = all_marginals(rng, domain, int(rng.integers(1, min(4, len(domain.group) + 2))))
+        ones = np.ones(population.n_groups)
         got = counts(population, workload)
         assert got.dtype == np.int64
-        assert got.tolist() == naive_counts(population, workload, np.ones(population.n_groups))
+        assert got.tolist() == naive_counts(population, workload, ones)
         weights = rng.integers(0, 5, population.n_groups) / 4
         weighted = counts(population, workload, weights)
         assert weighted.dtype == np.float64
@@ -121,7 +122,6 @@ def test_female_and_white_is_one_member() -> None:
 
 
 def test_a_child_with_two_old_parents() -> None:
-    """Two such children are two, and not four, which is the number of pairs of a child and an old parent."""
     domain = Domain.household([], [Attribute("age", ("young", "old"))], 2)
     home = Population(
         domain, np.zeros((1, 0), int), np.array([[1], [1], [0], [0]]), np.zeros(4, int), np.array([0, 1, 2, 2])

@@ -11,7 +11,7 @@ from pgsr.privacy.neighbours import Relation as Neighbouring
 from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population, Workload
 from pgsr.synthesis.data.domain import Neighbours
 from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.noise import change_of_count, sensitivity
 from pgsr.synthesis.queries.workload import Relative
 
 Row = tuple[int, ...]
@@ -37,6 +37,12 @@ def groups(domain: Domain) -> list[Group]:
             if all(role.least <= n <= role.most for role, n in zip(domain.roles, numbers, strict=True)):
                 found.append(group)
     return found
+
+
+def sensitivities(workload: Workload, neighbours: Neighbours) -> np.ndarray:
+    """Largest change of the count of every query."""
+    of_marginals = [change_of_count(workload.domain, m, neighbours) for m in workload.marginals]
+    return np.repeat(of_marginals, np.diff(workload.starts))
 
 
 def answer(domain: Domain, group: Group, workload: Workload) -> np.ndarray:
@@ -68,11 +74,6 @@ def enumerated(domain: Domain, workload: Workload, neighbours: Neighbours) -> np
     return np.abs(np.array([np.zeros(workload.n_queries), *changes])).max(axis=0)
 
 
-def claimed(domain: Domain, marginal: Marginal, neighbours: Neighbours) -> Fraction:
-    """The largest change of the counts of one marginal."""
-    return sensitivity(Workload(domain, (marginal,)), 1, 1, neighbours)
-
-
 def marginals(domain: Domain) -> list[Marginal]:
     own = range(len(domain.individual))
     sets = [(), *((i,) for i in own), tuple(own)]
@@ -97,11 +98,12 @@ def conditions_on_everyone(marginal: Marginal) -> bool:
 def test_sensitivities_by_enumeration(domain: Domain, neighbours: Neighbours) -> None:
     workload = Workload(domain, tuple(marginals(domain)))
     largest = enumerated(domain, workload, neighbours)
+    claimed = sensitivities(workload, neighbours)
+    assert (largest <= claimed).all()
     for number, marginal in enumerate(workload.marginals):
-        found = largest[workload.starts[number] : workload.starts[number + 1]].max()
-        assert found <= claimed(domain, marginal, neighbours), marginal
+        cells = slice(workload.starts[number], workload.starts[number + 1])
         if conditions_on_everyone(marginal) and (len(domain.sizes) > 1 or neighbours is not Neighbours.ADD_REMOVE):
-            assert found == claimed(domain, marginal, neighbours), marginal
+            assert largest[cells].max() == claimed[cells].max(), marginal
 
 
 @pytest.mark.parametrize("most", range(2, 7))
@@ -109,11 +111,11 @@ def test_table_without_relations(most: int) -> None:
     """The table of the docstring."""
     domain = Domain.plain([], [BIT], most)
     for level, of_count in ((Level.GROUP, (1, 1, 2)), (Level.INDIVIDUAL, (1, most, 2 * (most - 1)))):
-        plain, count = (Marginal(level, c, (0,)) for c in ((), (0,)))
+        plain, count = (Workload(domain, (Marginal(level, c, (0,)),)) for c in ((), (0,)))
         for neighbours, expected in zip(Neighbours, of_count, strict=True):
             wanted = 1 if (level, neighbours, most) == (Level.GROUP, Neighbours.MOVE, 2) else expected
-            assert claimed(domain, count, neighbours) == wanted
-            assert claimed(domain, plain, neighbours) == 1
+            assert set(sensitivities(count, neighbours)) == {wanted}
+            assert set(sensitivities(plain, neighbours)) == {1}
 
 
 @pytest.mark.parametrize("children", range(1, 6))
@@ -124,20 +126,21 @@ def test_table_of_relations(children: int) -> None:
         (Relative.CHILD, 2, 2, 4 if children > 1 else 2),
         (Relative.PARENT, children, children, 2 * children),
     ):
-        plain, count = (Marginal(Level.RELATION, c, (0,), relation, (0,)) for c in ((), (0,)))
+        plain, count = (Workload(domain, (Marginal(Level.RELATION, c, (0,), relation, (0,)),)) for c in ((), (0,)))
         for neighbours, with_count in zip(Neighbours, (reach, added, moved), strict=True):
-            assert claimed(domain, plain, neighbours) == reach
-            assert claimed(domain, count, neighbours) == with_count
+            assert set(sensitivities(plain, neighbours)) == {reach}
+            assert set(sensitivities(count, neighbours)) == {with_count}
 
 
 def test_delta_is_the_largest_ratio() -> None:
     domain = Domain.household([], [BIT], 5)
     workload = Workload.k_way(domain, 2, list(Level))
     for neighbours in Neighbours:
+        of_queries = sensitivities(workload, neighbours)
         for n_groups, n_persons in ((10, 10), (10, 23), (3, 60)):
             ratios = [
-                claimed(domain, marginal, neighbours) / (n_groups if marginal.level is Level.GROUP else n_persons)
-                for marginal in workload.marginals
+                Fraction(int(s), n_groups if level == "group" else n_persons)
+                for s, level in zip(of_queries, workload.levels(), strict=True)
             ]
             assert sensitivity(workload, n_groups, n_persons, neighbours) == max(ratios)
 
@@ -149,10 +152,10 @@ def test_add_remove_protects_values_too(domain: Domain) -> None:
     The person may be a head or live alone. A ledger of another relation relies on this where a step would leave the
     domain.
     """
-    for marginal in marginals(domain):
-        of = {neighbours: claimed(domain, marginal, neighbours) for neighbours in Neighbours}
-        assert of[Neighbours.REPLACE] <= of[Neighbours.ADD_REMOVE]
-        assert of[Neighbours.MOVE] <= 2 * of[Neighbours.ADD_REMOVE]
+    workload = Workload(domain, tuple(marginals(domain)))
+    of = {neighbours: sensitivities(workload, neighbours) for neighbours in Neighbours}
+    assert (of[Neighbours.REPLACE] <= of[Neighbours.ADD_REMOVE]).all()
+    assert (of[Neighbours.MOVE] <= 2 * of[Neighbours.ADD_REMOVE]).all()
 
 
 def test_neighbours_are_relations_of_a_ledger() -> None:

@@ -10,7 +10,7 @@ import pytest
 from pgsr.datasets import census_like
 from pgsr.datasets.census_figures import DIVISIONS, HOUSEHOLDS, states
 from pgsr.datasets.census_like import LARGEST_SIZE, N_TRACTS, TailShape, county_shares, tract_shares
-from pgsr.datasets.parameters import CensusRegions
+from pgsr.datasets.table import CensusRegions
 from pgsr.errors import DataError
 
 NATION = [27_230_075, 34_418_046, 17_439_027, 14_973_089, 6_936_886, 2_636_134, 1_846_844]

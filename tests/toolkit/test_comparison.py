@@ -15,8 +15,8 @@ from pgsr.algorithms import TreeProjection
 from pgsr.bounds import lower_bound
 from pgsr.certificates import Certificate, certify
 from pgsr.comparison import Comparison
-from pgsr.comparison.row import Row
 from pgsr.comparison.side_by_side import compare, label_of
+from pgsr.comparison.table import Row
 from pgsr.data import Estimate
 from pgsr.estimators import IsotonicTreeProjection, Matching
 from pgsr.models import Cvxpy, Flow, Gurobi

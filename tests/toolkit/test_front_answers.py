@@ -151,4 +151,4 @@ def test_conditions_are_printed_as_they_were_written():
     assert "stated besides: total(US/MI) >= 6" in str(ASKED)
     assert repr(ASKED.conditions) == "Conditions(total(US/MI) >= 6)"
     assert len(str(pgsr.CountOfCounts(TREE, np.ones((2, 5_000), int))).splitlines()[1]) < 120
-    assert overlay(pgsr.estimate(SUMMED), truth=TRUTH).axes
+    assert overlay(released=pgsr.estimate(SUMMED), truth=TRUTH).axes

@@ -15,8 +15,7 @@ from waiting import until
 
 from pgsr import Status, cli
 from pgsr.algorithms import TreeProjection
-from pgsr.comparison.row import Row
-from pgsr.comparison.table import COMPILING, Comparison, words_frame
+from pgsr.comparison.table import COMPILING, Comparison, Row, words_frame
 from pgsr.machine import compilation
 from pgsr.methods import toys
 from pgsr.methods.gate import Deadline

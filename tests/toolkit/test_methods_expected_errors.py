@@ -13,17 +13,18 @@ from pgsr.errors import ArgumentError
 from pgsr.estimators import BottomUp, Matching
 from pgsr.methods import Mechanism, metrics
 from pgsr.methods.expected_errors import (
-    _LAST,
+    EPSILONS,
     ExpectedErrors,
-    _next_readable,
+    _place,
     _search,
     expected_errors,
     least_epsilon,
-    readable,
     shown,
 )
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
+
+LAST = len(EPSILONS) - 1
 
 TREE = Hierarchy.from_paths([("US", state) for state in "abcdefgh"])
 MADE = stand_in_of(TREE, [4_000] * 8, 0.6 ** np.arange(30))
@@ -88,9 +89,9 @@ def aim(targets):
         (lambda: stand_in(**SHAPE | {"regions": (2, 4)}), "1 and then no fewer from the root"),
         (lambda: stand_in(**SHAPE | {"regions": (1, 4, 3)}), "1 and then no fewer from the root"),
         (lambda: stand_in(**SHAPE | {"regions": ()}), "1 and then no fewer from the root"),
-        (lambda: stand_in(**SHAPE | {"regions": (1, 2.5)}), "regions has 2.5; give whole numbers from 1 up"),
-        (lambda: stand_in(**SHAPE | {"groups": 0}), "groups has 0; give whole numbers"),
-        (lambda: stand_in(**SHAPE | {"max_size": True}), "max_size has True; give whole numbers"),
+        (lambda: stand_in(**SHAPE | {"regions": (1, 2.5)}), "regions=2.5; give a whole number from 1 up"),
+        (lambda: stand_in(**SHAPE | {"groups": 0}), "groups=0; give a whole number"),
+        (lambda: stand_in(**SHAPE | {"max_size": True}), "max_size=True; give a whole number"),
         (lambda: stand_in(**SHAPE | {"mean_size": float("nan")}), "mean_size=nan; give a number above 0"),
         (lambda: stand_in_of(TREE, [1, 2], [1, 1]), "leaf_totals"),
         (lambda: stand_in_of(TREE, [1] * 8, [0, 0]), "size_law"),
@@ -112,23 +113,22 @@ def test_mistakes_are_sentences(call, said):
 
 
 def test_readable_epsilons_rise():
-    all_of_them = [readable(place) for place in range(_LAST + 1)]
-    assert all_of_them == sorted(set(all_of_them))
-    assert (all_of_them[0], all_of_them[-1]) == (Fraction(1, 1000), Fraction(100))
-    assert all(Fraction(shown(epsilon)) == epsilon for epsilon in all_of_them)
-    assert max(b / a for a, b in pairwise(all_of_them)) <= Fraction(11, 10)
+    assert list(EPSILONS) == sorted(set(EPSILONS))
+    assert (EPSILONS[0], EPSILONS[-1]) == (Fraction(1, 1000), Fraction(100))
+    assert all(Fraction(shown(epsilon)) == epsilon for epsilon in EPSILONS)
+    assert max(b / a for a, b in pairwise(EPSILONS)) <= Fraction(11, 10)
     for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(99)):
-        assert readable(_next_readable(epsilon)) == min(e for e in all_of_them if e >= epsilon)
-    assert _next_readable(Fraction(1000)) == _LAST
+        assert EPSILONS[_place(epsilon)] == min(e for e in EPSILONS if e >= epsilon)
+    assert _place(Fraction(1000)) == LAST
 
 
-@pytest.mark.parametrize("start", [0, 150, _LAST])
-@pytest.mark.parametrize("wanted", [0, 1, 99, 271, _LAST, _LAST + 1])
+@pytest.mark.parametrize("start", [0, 150, LAST])
+@pytest.mark.parametrize("wanted", [0, 1, 99, 271, LAST, LAST + 1])
 def test_the_search_finds_the_first(start, wanted):
     """And tries no more than a few dozen."""
     asked = []
     found = _search(lambda place: asked.append(place) or place >= wanted, start)
-    assert found == (wanted if wanted <= _LAST else None)
+    assert found == (wanted if wanted <= LAST else None)
     assert len(set(asked)) <= 30
 
 

@@ -27,8 +27,7 @@ from itertools import product
 import numpy as np
 
 from pgsr.noise.measurement import Measurement
-from pgsr.noise.root_in_steps import log_pmf_of_rest
-from pgsr.noise.shares_by_root import candidates
+from pgsr.noise.shares_by_root import candidates, log_pmf_of_rest
 from pgsr.privacy.laws import DoubleGeometric, Law
 from pgsr.privacy.laws.shapes import Shape
 from pgsr.release.checks.noise_residuals import DOUBT, ResidualFamily, Sum, families

@@ -24,10 +24,10 @@ from pgsr.release.terms.plan import terms_facts
 from pgsr.release.terms.publication import USUAL, Publication
 from pgsr.release.terms.terms import Terms
 from pgsr.tables import Entities, Groups, Levels, Limits, Parents, Quantities, count_groups
-from pgsr.tables.ids import IdKind, id_kind
 from pgsr.tables.inputs import PrivateLog
 from pgsr.tables.regions import locate, source_of
 from pgsr.tables.session import Session
+from pgsr.tables.sql import IdKind, id_kind
 
 _BESIDE = Path()
 """The log's default, which names no file."""

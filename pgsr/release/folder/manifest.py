@@ -17,7 +17,7 @@ from pgsr.data.estimate import Estimate
 from pgsr.data.views import View, cumulative
 from pgsr.errors import PgsrError
 from pgsr.machine.blocks import row_blocks
-from pgsr.machine.version import version_of
+from pgsr.machine.extras import version_of
 from pgsr.noise.measurement import Measurement, Totals, pure_epsilons
 from pgsr.noise.shares_by_root import BY_ROOT
 from pgsr.privacy.accounting import PureEpsilon

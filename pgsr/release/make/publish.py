@@ -176,7 +176,7 @@ def charge_for(terms: Terms, folder: Path) -> Charge:
     """Make the charge of a release under these terms: what it costs, and which data sets are neighbours.
 
     Thresholds and shares by the root are adaptive sequential composition: what numbers of groups, the root (all its
-    values together, `pgsr.noise.root_in_steps`) and the other levels spend adds up, in epsilon and in rho (Dwork and
+    values together, `pgsr.noise.shares_by_root`) and the other levels spend adds up, in epsilon and in rho (Dwork and
     Roth 2014, section 3.5; Bun and Steinke 2016, lemma 1.7). All of it is charged at once, so that a process that is
     killed leaves no part of it.
     """

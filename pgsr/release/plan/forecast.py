@@ -13,7 +13,7 @@ from pgsr.data.counts import CountOfCounts
 from pgsr.data.stand_in import geometric_law, spread_evenly, stand_in_of
 from pgsr.errors import ArgumentError
 from pgsr.figures.html import facts_table
-from pgsr.methods.expected_errors import ExpectedErrors, expected_errors, least_epsilon, readable, shown
+from pgsr.methods.expected_errors import EPSILONS, ExpectedErrors, expected_errors, least_epsilon, shown
 from pgsr.release.configuration.release_config import ReleaseConfig
 from pgsr.release.publishing.errors import ConfigError
 from pgsr.release.terms.least_error import least_error_sentence, least_errors
@@ -162,7 +162,7 @@ def errors_of(terms: Terms, stand_in: CountOfCounts, replicates: int) -> Expecte
 
 @dataclass(frozen=True)
 class EpsilonFound:
-    """The smallest epsilon of `readable` ones that reaches all targets, and what was tried on the way.
+    """The smallest of `EPSILONS` that reaches all targets, and what was tried on the way.
 
     Attributes:
         epsilon: the one that was found.
@@ -187,7 +187,7 @@ class EpsilonFound:
             for name, mean, error in zip(self.level_names, found.mean, found.standard_error, strict=True)
             if name in self.targets
         )
-        least = " It is the smallest that is tried." if self.epsilon == readable(0) else ""
+        least = " It is the smallest that is tried." if self.epsilon == EPSILONS[0] else ""
         return (
             f'epsilon = "{shown(self.epsilon)}" has expected errors of {reached}, on the stand-in: {self.about}.{least}'
             " Your data's sizes may differ, so leave a margin; nothing was spent or read that is private."

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pgsr.checks import as_array
+from pgsr.checks import as_array, whole_number
 from pgsr.errors import PgsrError
 from pgsr.machine.extras import extra
 
@@ -279,8 +279,7 @@ def require_whole(*, least: int = 1, **numbers: object) -> None:
         >>> require_whole(n_groups=3)
     """
     for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-            raise SynthesisError(f"{name} is {number!r}; give a whole number from {least} up")
+        whole_number(name, number, least, SynthesisError)
 
 
 def torch() -> Any:

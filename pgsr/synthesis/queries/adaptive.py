@@ -1,7 +1,8 @@
 """The adaptive fit: every round measures the query that a model answers worst, and fits the model again.
 
 Only `pgsr.synthesis.queries.curator` sees the population. Models see a workload, public numbers and noisy answers, so
-that whatever they do is post-processing, and the transcript alone makes the same model again.
+that whatever they do is post-processing, and the transcript alone makes the same model again. Experiments compare with
+the truth by `errors`, which are not private.
 
 Source: Liu & Wu 2022, algorithms 1 and 3.
 """
@@ -17,9 +18,10 @@ from tqdm import tqdm
 from pgsr.errors import ArgumentError
 from pgsr.privacy.random import Source
 from pgsr.synthesis.data.domain import Domain, Neighbours, Population, require_whole
+from pgsr.synthesis.queries.answers import answers
 from pgsr.synthesis.queries.curator import Curator
 from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, RhoLedger, Transcript
-from pgsr.synthesis.queries.workload import Workload
+from pgsr.synthesis.queries.workload import Level, Workload
 
 
 class Distribution(Protocol):
@@ -171,3 +173,37 @@ def replay(transcript: Transcript, family: Family, seed: int) -> Distribution:
     for rounds in range(len(transcript.measured)):
         estimator.update(transcript.measured[: rounds + 1])
     return estimator.distribution()
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The absolute errors of some queries, for experiments and never for a release."""
+
+    largest: float
+    mean: float
+    n_queries: int
+
+
+def errors(model: Distribution | Population, truth: Population, workload: Workload) -> dict[Level, Errors]:
+    """Compute the largest and the mean |q(model) - q(truth)| per level of the workload.
+
+    The result is not private, because it is computed from the true population.
+
+    Args:
+        model: a fitted distribution, or a population sampled from one.
+
+    Raises:
+        SynthesisError: a domain differs, or a population is empty.
+
+    Example:
+        >>> from pgsr.synthesis import Attribute, Domain, Marginal
+        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=1)
+        >>> of = lambda *codes: Population(
+        ...     domain, np.empty((2, 0), int), np.array(codes).reshape(2, 1), np.arange(2), np.zeros(2, int))
+        >>> errors(of(0, 0), of(0, 1), Workload(domain, (Marginal(Level.INDIVIDUAL, (), (0,)),)))
+        {<Level.INDIVIDUAL: 'individual'>: Errors(largest=0.5, mean=0.5, n_queries=2)}
+    """
+    found = answers(model, workload) if isinstance(model, Population) else model.answers(workload)
+    distances, levels = np.abs(found - answers(truth, workload)), workload.levels()
+    parts = {level: distances[levels == level.value] for level in Level}
+    return {level: Errors(float(d.max()), float(d.mean()), len(d)) for level, d in parts.items() if len(d)}

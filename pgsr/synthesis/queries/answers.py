@@ -36,11 +36,12 @@ def counts(population: Population, workload: Workload, weights: np.ndarray | Non
         >>> homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])  # two women; a man alone
         >>> population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
         >>> workload = Workload(domain, (Marginal(Level.GROUP, (), (0,)), Marginal(Level.INDIVIDUAL, (), (0,))))
-        >>> counts(population, workload)
-        array([1, 1, 2, 1])
+        >>> counts(population, workload), answers(population, workload).round(2)
+        (array([1, 1, 2, 1]), array([0.5 , 0.5 , 0.67, 0.33]))
 
     Source: Liu & Wu 2022, section 3 and tables 1 and 2.
     """
+    from pgsr.machine.parallel import SMALL, number_of_threads
     from pgsr.synthesis.queries.answers_kernel import count
 
     domain = population.domain
@@ -60,7 +61,8 @@ def counts(population: Population, workload: Workload, weights: np.ndarray | Non
         workload.starts,
     )
     numbers = np.arange(len(workload.marginals))
-    n_threads = _threads(len(numbers) * (population.n_groups + population.n_persons))
+    n_cells = len(numbers) * (population.n_groups + population.n_persons)
+    n_threads = 1 if n_cells < SMALL else number_of_threads()
     with ThreadPoolExecutor(n_threads) as pool:  # dealt out in turn, because neighbouring marginals cost about the same
         # Copies, because compiled loops tell strided arrays from others and would be compiled twice.
         parts = [numbers[thread::n_threads].copy() for thread in range(n_threads)]
@@ -79,14 +81,6 @@ def answers(population: Population, workload: Workload, weights: np.ndarray | No
 
     Raises:
         SynthesisError: as `counts`; or the population has no groups, no persons or no weight.
-
-    Example:
-        >>> from pgsr.synthesis import Attribute, Domain, Level, Marginal, Population
-        >>> domain = Domain.plain([], [Attribute("sex", ("f", "m"))], max_size=2)
-        >>> homes, members = np.empty((2, 0), int), np.array([[0], [0], [1]])  # two women; a man alone
-        >>> population = Population(domain, homes, members, np.array([0, 0, 1]), np.zeros(3, int))
-        >>> answers(population, Workload(domain, (Marginal(Level.GROUP, (), (0,)),)))
-        array([0.5, 0.5])
     """
     weight = _checked(weights, population.n_groups)
     n_groups, n_persons = weight.sum(), weight @ population.sizes
@@ -94,12 +88,6 @@ def answers(population: Population, workload: Workload, weights: np.ndarray | No
         raise SynthesisError("shares need at least one group and one person of positive weight")
     per_marginal = [n_groups if m.level is Level.GROUP else n_persons for m in workload.marginals]
     return counts(population, workload, weights) / np.repeat(per_marginal, np.diff(workload.starts))
-
-
-def _threads(n_cells: int) -> int:
-    from pgsr.machine.parallel import SMALL, number_of_threads
-
-    return 1 if n_cells < SMALL else number_of_threads()
 
 
 def _checked(weights: np.ndarray | None, n_groups: int) -> np.ndarray:

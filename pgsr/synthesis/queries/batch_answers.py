@@ -53,11 +53,9 @@ def batches(workload: Workload, queries: Sequence[int], convert: Callable[[np.nd
     group_rows = starts(len(attribute) for attribute in domain.group)
     slot_rows = starts(len(attribute) for attribute in domain.individual)
     kinds: dict[tuple, list[tuple]] = defaultdict(list)
-    first = workload.starts
     for place, query in enumerate(queries):
-        number = int(np.searchsorted(first, query, side="right")) - 1
-        m = workload.marginals[number]
-        values = (int(code) for code in np.unravel_index(query - first[number], m.shape(domain)))
+        number, codes = workload.locate(query)
+        m, values = workload.marginals[number], iter(codes)
         given = {g: next(values) for g in m.group}
         size = given.pop(domain.count, None)
         group = [group_rows[g] + code for g, code in given.items()]

@@ -11,8 +11,7 @@ from pgsr.checks import member_of, require_kind, require_source
 from pgsr.privacy.random import Source, StreamId
 from pgsr.synthesis.data.domain import Neighbours, Population, SynthesisError
 from pgsr.synthesis.queries.answers import counts
-from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, with_noise
-from pgsr.synthesis.queries.sensitivity import sensitivity
+from pgsr.synthesis.queries.noise import exponential_mechanism, noise_of, sensitivity, with_noise
 from pgsr.synthesis.queries.transcript import AdaptiveBudget, MeasuredQuery, Privacy, RhoLedger
 from pgsr.synthesis.queries.workload import Level, Workload
 

@@ -139,10 +139,6 @@ class Mixture:
         rng = np.random.default_rng(seed)
         component = rng.integers(self.n_components, size=n_groups)
         numbers = np.stack([draw(table, component, rng) for table in self.sizes], axis=1)
-        return self.fill(component, numbers, rng)
-
-    def fill(self, component: np.ndarray, numbers: np.ndarray, rng: np.random.Generator) -> Population:
-        """Draw groups with given components, shape (N,), and numbers of members per role, (N, roles)."""
         domain = self.domain
         slot_of = np.concatenate([domain.slots(role) for role in range(len(domain.roles))])
         role_of = np.repeat(np.arange(len(domain.roles)), [role.most for role in domain.roles])
@@ -153,7 +149,7 @@ class Mixture:
         persons = [draw(table.reshape(-1, table.shape[-1]), where, rng) for table in self.slots]
         return Population(
             domain,
-            np.stack(groups, axis=1) if groups else np.zeros((len(component), 0), np.int64),
+            np.stack(groups, axis=1) if groups else np.zeros((n_groups, 0), np.int64),
             np.stack(persons, axis=1),
             group_of,
             role_of[slot],

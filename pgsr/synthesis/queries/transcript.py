@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from pgsr.checks import member_of
+from pgsr.checks import member_of, whole_number
 from pgsr.errors import BudgetError
 from pgsr.privacy.accounting.zcdp import Conversion, exact_delta, exact_small, rho_of
 from pgsr.privacy.budget import Number, exact
@@ -47,13 +47,10 @@ class AdaptiveBudget:
         object.__setattr__(self, "epsilon", exact(self.epsilon))
         object.__setattr__(self, "delta", exact_delta(self.delta))
         object.__setattr__(self, "alpha", exact(self.alpha, "alpha"))
-        if self.conversion not in set(Conversion):
-            raise BudgetError(f"conversion={self.conversion!r} is unknown; use Conversion.CLOSED or Conversion.TIGHT")
-        object.__setattr__(self, "conversion", Conversion(self.conversion))
+        object.__setattr__(self, "conversion", member_of(Conversion, self.conversion, "conversion", BudgetError))
+        whole_number("rounds", self.rounds, 1, BudgetError)
         if exact(self.alpha) >= 1:
             raise BudgetError(f"alpha is {self.alpha}, which leaves nothing to measure with; keep it below 1")
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise BudgetError(f"rounds is {self.rounds!r}; give a whole number of at least 1")
 
     @cached_property
     def rho(self) -> Fraction:
