@@ -79,7 +79,7 @@ TWINS = {
         "gradient expand": ("naive.cumulative_dual", M_C_DUAL),
         "sums_beyond": ("naive.cumulative_dual", M_C_SUMS),
         "multiply": ("naive.curvature", "test_m_c_dual::test_products_with_the_hessian"),
-        "diagonal eliminate carry_up carry_down": ("naive.curvature", DIAGONAL),
+        "diagonal eliminate advance carry_up carry_down": ("naive.curvature", DIAGONAL),
     },
     "bounds.boxes_kernel": {
         "best_boxes": ("naive.best_chain_of_boxes", "test_bounds_lower_bound::test_chains_are_the_best_of_all"),

@@ -25,7 +25,7 @@ from pgsr.problems.problem import Problem
 _LARGEST_VALUE = 2**45
 _LEAVES_PER_CHUNK = 64
 _CG_STEPS = 80
-_RESIDUAL = 0.1
+_RESIDUAL = 0.4
 """At which residual, relative to the first and in the norm of M^-1, directions are good enough: far from the optimum
 exact Newton directions take longer and are no better."""
 
@@ -293,7 +293,7 @@ class _System:
     """The system of Newton's directions at the blocks that a dual has now: its Hessian, and the preconditioner."""
 
     def __init__(self, dual: SquaresDual) -> None:
-        self.dual, self.inverse, self.dots = dual, TreeDiagonal(dual), np.empty(dual.shape[0])
+        self.dual, self.inverse, self.dots = dual, TreeDiagonal(dual, lumped=True), np.empty(dual.shape[0])
 
     def multiply(self, p: np.ndarray, product: np.ndarray) -> float:
         from pgsr.algorithms.m_c import tree_kernel as kernels

@@ -114,7 +114,7 @@ class CumulativeIntegers(GatedMethod):
     def answer(self, problem: Problem, deadline: Deadline) -> Result:
         dual = SquaresDual(problem.relaxed())
         prices = maximise(dual, _RELAXED_GAP, deadline).point.prices
-        rounded, ascent = RoundedDual(dual), QuasiNewton(TreeDiagonal(dual).solved)
+        rounded, ascent = RoundedDual(dual), QuasiNewton(TreeDiagonal(dual, lumped=False).solved)
         best = _Best(problem, rounded.multipliers(prices))
         gap = self.gap if self.gap is not None else (0.0 if problem.n_unknowns <= _LARGE else _GAP)
         rounding = _ROUNDING * max(1.0, float(np.abs(problem.target).max()))

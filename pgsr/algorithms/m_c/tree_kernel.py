@@ -64,8 +64,8 @@ def sums_beyond(start, stop, child_from, child, grad, out):
 
 
 @compiled
-def diagonal(start, stop, tree, blocks, pivot):
-    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r."""
+def diagonal(start, stop, tree, blocks, lumped, pivot):
+    """pivot[r] = the diagonal of the leaves' part of the Hessian of node r; where `lumped`, the sums of its rows."""
     n = pivot.shape[1]
     edges, inside, gain = blocks.edges, blocks.inside, blocks.gain
     chunk_from, chunk_start, chunk_stop = tree.chunk_from, tree.chunk_start, tree.chunk_stop
@@ -73,14 +73,15 @@ def diagonal(start, stop, tree, blocks, pivot):
     for r in range(start, stop):
         for i in range(n + 1):
             steps[i] = 0.0
-        # Every block adds its gain on its own cells: up at its first cell, down behind its last; running sums do the
-        # rest.
+        # Every block adds its gain on its own cells, or as often as it has cells: up at its first cell, down behind its
+        # last; running sums do the rest.
         for k in range(chunk_from[r], chunk_from[r + 1]):
             for l in range(chunk_start[k], chunk_stop[k]):
                 for b in range(inside[l, 0], inside[l, 1]):
-                    share = gain[l, b]
-                    steps[edges[l, b]] += share
-                    steps[edges[l, b + 1]] -= share
+                    first, last = edges[l, b], edges[l, b + 1]
+                    share = gain[l, b] * (last - first if lumped else 1)
+                    steps[first] += share
+                    steps[last] -= share
         total = 0.0
         for i in range(n):
             total += steps[i]
@@ -104,6 +105,16 @@ def eliminate(start, stop, rate, child_from, child, inverse, share):
                 inverse[j, i] = 1.0 / (below + rate[j, i])
                 share[j, i] = rate[j, i] * inverse[j, i]
                 inverse[r, i] += share[j, i] * below
+
+
+@compiled
+def advance(start, stop, step, direction, product, x, rest):
+    """x += step * direction, rest -= step * product; product = rest."""
+    for r in range(start, stop):
+        for i in range(x.shape[1]):
+            x[r, i] += step * direction[r, i]
+            rest[r, i] -= step * product[r, i]
+            product[r, i] = rest[r, i]
 
 
 @compiled
