@@ -26,7 +26,7 @@ reproduce: .venv/experiments.ready .venv/synthesis.ready  ## all experiments and
 	done
 	@$(RUN) -m pgsr.experiments report --profile $(PROFILE)
 
-test: .venv/test.ready  ## what a change can break, the same tests at every commit (seven to ten minutes)
+test: .venv/test.ready  ## what a change can break, the same tests at every commit (two to ten minutes)
 	$(RUN) -m pytest -n auto --dist loadfile -m "not slow and not full"
 
 test-slow: .venv/test.ready  ## notebooks, the site, the wheel, experiments, processes, solvers against changed problems (ten minutes)
