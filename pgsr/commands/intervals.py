@@ -64,7 +64,7 @@ def intervals(
     from pgsr.intervals.statistics import exact_level
     from pgsr.release import read_release
     from pgsr.release.checks.published import intervals_of
-    from pgsr.release.plan.forecast import SIMULATING
+    from pgsr.release.make.forecast import SIMULATING
     from pgsr.release.publishing.errors import ConfigError
     from pgsr.release.publishing.progress import DRAWING, Stages
 

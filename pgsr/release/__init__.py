@@ -38,9 +38,9 @@ with extra("release"):
     from pgsr.release.checks.published import Published, read_release
     from pgsr.release.checks.release_check import check
     from pgsr.release.configuration.release_config import ReleaseConfig
+    from pgsr.release.make.forecast import epsilon_for, forecast
     from pgsr.release.make.outline import outline
     from pgsr.release.make.publish import Release, finish, publish
-    from pgsr.release.plan.forecast import epsilon_for, forecast
     from pgsr.release.publishing.findings import Report
     from pgsr.release.terms.terms import Terms
 

@@ -20,7 +20,7 @@ from pgsr.methods.mechanism import Mechanism
 from pgsr.noise import Geometric
 from pgsr.privacy import Seeded
 from pgsr.release import ReleaseConfig, epsilon_for, forecast
-from pgsr.release.plan.forecast import Forecast, stand_in_for
+from pgsr.release.make.forecast import Forecast, stand_in_for
 from pgsr.release.publishing.errors import ConfigError
 
 NAMES = {"level_names": '["nation", "state", "county"]'}

@@ -21,7 +21,7 @@ from pgsr.privacy.accounting import PureEpsilon
 from pgsr.release import ReleaseConfig, Terms, forecast, outline, publish, read_release
 from pgsr.release.folder import artefact
 from pgsr.release.ledger import LedgerFile
-from pgsr.release.plan.forecast import stand_in_for
+from pgsr.release.make.forecast import stand_in_for
 from pgsr.release.terms.excess import counts_by_size, excess_counts
 from pgsr.release.terms.kinds import Kind
 from pgsr.tables import Entities, Groups, Parents

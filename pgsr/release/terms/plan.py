@@ -116,7 +116,7 @@ class Plan:
     zeros: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        keep, first = object.__setattr__, self.from_root and self.from_root.first
+        keep, first = object.__setattr__, None if self.from_root is None else self.from_root.first
         rows = sum(level.regions * (level.max_size + 1) for level in self.levels)
         keep(self, "names", tuple(level.name for level in self.levels))
         keep(self, "n_cells", sum(level.regions * (level.max_excess + 1) for level in self.levels))

@@ -61,7 +61,7 @@ def peak_bytes(kind: Kind, n_regions: int, n_sizes: int, n_filled: int, interval
 
 
 def level_peak_bytes(n_regions: int, n_cells: int, n_filled: int) -> int:
-    """Estimate the same for a release with sizes per level, by the regions and cells of all levels.
+    """Estimate the most bytes of a release with sizes per level, by the regions and cells of all levels.
 
     Fitted to measured peaks, as shown by `test_release_by_level.py::test_the_estimate_is_near_the_true_peak`.
     """
