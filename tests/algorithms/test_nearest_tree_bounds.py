@@ -111,6 +111,16 @@ def test_prices_are_those_at_which_regions_take_what_their_children_take():
     assert clipped > 30
 
 
+def test_a_window_that_misses_its_interval_leaves_the_root_none():
+    """At these prices GA's leaves take 4, and it is to hold 2 at most; what MI may take does not make up for it."""
+    tree = Hierarchy.from_paths([("US", "GA", "a"), ("US", "GA", "b"), ("US", "MI", "c")])
+    y, lower, upper = np.array([[0], [0], [0], [10], [10], [0]]), np.zeros((6, 1), int), np.full((6, 1), NO_BOUND)
+    upper[tree.index(("US", "GA"))] = 2
+    trees = SizeTrees.of(tree, y, np.ones(6, int), CellBounds.of(tree, lower, upper))
+    for width, is_empty in ((1, True), (7, False)):
+        assert (trees.merge(np.zeros((3, 1)), width).root.length[0] < 0) == is_empty
+
+
 def test_sizes_without_bounds_are_solved_as_ever():
     """A bound at one size leaves the prices of the others, so without a total also their integers, bit for bit."""
     rng = rng_of(96)

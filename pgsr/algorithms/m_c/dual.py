@@ -26,8 +26,8 @@ _LARGEST_VALUE = 2**45
 _LEAVES_PER_CHUNK = 64
 _CG_STEPS = 80
 _RESIDUAL = 0.4
-"""At which residual, relative to the first and in the norm of M^-1, directions are good enough: far from the optimum
-exact Newton directions take longer and are no better."""
+"""The residual, relative to the first and in the norm of M^-1, with which a direction is good enough: far from the
+optimum exact Newton directions take longer and are no better."""
 
 _TRIALS = 40
 """How many lengths of a step are tried at most."""

@@ -32,8 +32,9 @@ class TreeDiagonal:
     """A preconditioner in which the leaves' part of every node is diagonal, so that every cell is a tree alone.
 
     Exact where every block is a single cell, and insensitive to how much rates differ between cells. A block of |b|
-    cells has the matrix gain 1 1': its diagonal is gain, and the sums of its rows are |b| gain. The latter is exact on
-    values that are constant on blocks, and no part of the Hessian is larger.
+    cells has the matrix gain 1 1': its diagonal is gain, and the sums of its rows are |b| gain. Sums of rows are exact
+    on values that are constant on blocks, and at least the Hessian on all others. Conjugate gradients need fewer steps
+    with them. The ascent in integers, for which M is a first guess, comes nearer to the optimum with the diagonal.
 
     Complexity: O(nodes x cells) per call, O(blocks) more to set up. Memory: two numbers per node and cell.
 

@@ -46,12 +46,12 @@ def bounded_prices(trees: SizeTrees, clipped: np.ndarray, total: int | None, sla
     Raises:
         TooLargeError: lower bounds times weights beyond 64-bit arithmetic.
     """
-    asked = BoundedPrices.of(trees, clipped)
+    prices, root = BoundedPrices.of(trees, clipped), 0.0
     if total is None:
-        asked.demand(0.0)
-        return 0.0, asked.below.T.copy()
-    root = _bracketed_root_price(asked.demand, total, slack)
-    return root, asked.below.T.copy()
+        prices.demand(root)
+    else:
+        root = _bracketed_root_price(prices.demand, total, slack)
+    return root, prices.below.T.copy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,13 @@ class BoundedPrices:
     def of(cls, trees: SizeTrees, clipped: np.ndarray) -> "BoundedPrices":
         from pgsr.engines.nearest_tree import bounded_kernel as kernels
 
-        cells = tuple(np.ascontiguousarray(part.T) for part in (trees.y, trees.lower, trees.upper) if part is not None)
-        depth, r = 0, len(trees.w) - 1
-        largest = float((cells[1].max(axis=0).astype(float) * trees.w).max())
-        while r > 0:
-            depth, r = depth + 1, trees.parent[r]
+        assert trees.lower is not None, "these trees have bounds"
+        assert trees.upper is not None, "these trees have bounds"
+        cells = tuple(np.ascontiguousarray(part.T) for part in (trees.y, trees.lower, trees.upper))
+        depth, region = 0, len(trees.w) - 1
+        while region > 0:
+            depth, region = depth + 1, trees.parent[region]
+        largest = float((trees.lower.max(axis=1).astype(float) * trees.w).max())
         if largest * (depth + 1) > LARGEST_LOWER:
             raise TooLargeError(
                 f"lower bounds of counts times weights times levels exceed 2^50; {what_to_lower(trees.w)}"

@@ -13,8 +13,8 @@ Arguments that occur everywhere:
     first_child[r]          the children of r are first_child[r] .. first_child[r + 1] - 1
     n_inner                 regions are in level order, the first n_inner have children; the children of one region are
                             all leaves or all inner regions
-    lower, upper[r, s]      the intervals of cells, int64; None where no cell has bounds, and then the compiler leaves
-                            out whatever asks for them
+    lower, upper[r, s]      the intervals of cells, int64; None where no cell has bounds: the compiler then leaves the
+                            branches for bounds out
     below[r, s]             prices: what inner region r pays its children for a unit
     low, length [r, s]      the window of inner region r: low .. low + length
     steps[r, s, j]          what the children of r charge for unit number low + j (from 0)
@@ -202,8 +202,10 @@ def merge_steps(y, lower, upper, start, stop, w, first_child, n_inner, below, wi
                     add(center[c], center[r])
             for s in range(a, b):
                 # The window: floor(x) - width .. floor(x) + 1 + width, within what the windows of the children add up
-                # to, and within the interval.
-                lo, most = reach(s, first, last, n_inner, lower, upper, low, length)
+                # to, and within the interval, which is no wider than those of leaves add up to.
+                lo, most = np.int64(0), np.int64(_NEVER)
+                if first < n_inner:
+                    lo, most = reach(s, first, last, low, length)
                 floor = np.int64(np.floor(center[r, s - a]))
                 lo, high = max(lo, floor - width), min(most, floor + 1 + width)
                 if lower is not None:
@@ -226,24 +228,14 @@ def merge_steps(y, lower, upper, start, stop, w, first_child, n_inner, below, wi
 
 
 @compiled
-def reach(s, first, last, n_inner, lower, upper, low, length):
-    """Add up the least and the most that children can take: of leaves their intervals, of inner regions their windows.
-
-    The most is less than the least where a child's window is empty.
-    """
-    least, most = np.int64(0), np.int64(_NEVER)
-    if first < n_inner:
-        most = np.int64(0)
-        for c in range(first, last):
-            if length[c, s] < 0:
-                return np.int64(0), np.int64(-1)
-            least += low[c, s]
-            most += low[c, s] + length[c, s]
-    elif lower is not None:
-        most = np.int64(0)
-        for c in range(first, last):
-            least += lower[c, s]
-            most = np.int64(_NEVER) if max(most, upper[c, s]) == _NEVER else most + upper[c, s]
+def reach(s, first, last, low, length):
+    """Add up the windows of inner regions; the most is less than the least where one of them is empty."""
+    least, most = np.int64(0), np.int64(0)
+    for c in range(first, last):
+        if length[c, s] < 0:
+            return np.int64(0), np.int64(-1)
+        least += low[c, s]
+        most += low[c, s] + length[c, s]
     return least, most
 
 
@@ -291,7 +283,7 @@ def walk(y, lower, upper, s, w, first, last, n_inner, price, low, length, steps,
     while total > lo:
         total, dearest, cheapest = look(y, lower, upper, s, w, first, last, n_inner, dearest - 1, low, length, steps)
     k, most = lo, high
-    if lo == high:
+    if lo == high:  # nothing to list; `distribute` needs the price of the last unit that is taken
         out[0] = dearest
         k, most = total, lo
     while k < most:
